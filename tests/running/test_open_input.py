@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from sayso.running.folder import read_runner
 from sayso.running.launch import Launch
 from sayso.running.open_input import OpenInput
 from sayso.running.output import read
+from sayso.running.readiness import Readiness
 from sayso.running.spawner import Spawner
 
 LONG = 150_000
@@ -44,7 +44,7 @@ class Delivery(RuleBasedStateMachine):
     def start(self) -> None:
         self.input = OpenInput(str(self.folder), timeout=None)
         os.set_blocking(self.input.read_end, False)
-        self.input.listen(select.poll())
+        self.input.listen(Readiness())
 
     @rule(size=st.sampled_from([0, 10, LONG]))
     def keep(self, size: int) -> None:

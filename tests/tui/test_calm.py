@@ -203,15 +203,15 @@ async def test_who_asks_and_how_it_stands_follows_an_answer_from_elsewhere_at_on
 async def test_only_keys_that_do_something_are_shown(place: Place) -> None:
     async with place.inbox() as anna:
         await anna.sees("h history", "q quit")
-        for nothing in ("enter open", "x reject", "/ filter", "p project", "esc back"):
+        for nothing in ("enter open", "X reject", "/ filter", "p project", "esc back"):
             assert nothing not in anna.screen()
         place.ask(select("Which colour?"))
-        await anna.sees("enter open", "x reject", "/ filter")
+        await anna.sees("enter open", "X reject", "/ filter")
         await anna.press("/")
         await anna.type("zzz")
         await anna.sees("esc shows all again", "esc back")
         assert "/ filter" not in anna.screen()
-        await anna.press("escape", "x")
+        await anna.press("escape", "X")
         await anna.sees("enter confirms")
         assert "h history" not in anna.screen()
         await anna.press("escape")

@@ -239,7 +239,7 @@ async def test_the_order_can_be_turned_round(place: Place) -> None:
 async def test_an_ask_can_be_rejected_from_the_list(place: Place) -> None:
     held = place.ask(select())
     async with place.inbox() as anna:
-        await anna.press("x")
+        await anna.press("X")
         await anna.sees("Reject this question?")
         await anna.type("not now")
         await anna.press("enter")

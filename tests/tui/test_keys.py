@@ -160,7 +160,9 @@ async def test_at_sixty_columns_the_bottom_names_every_way_on_and_back(place: Pl
     place.ask(DATABASE)
     async with place.inbox((60, 20)) as anna:
         await anna.sees("enter open")
-        assert bar(anna) == ("enter open x reject / filter h history q quit a agents r commands p project ? help")
+        assert bar(anna) == (
+            "enter open x mark X reject z snooze / filter h history q quit a agents r commands p project ? help"
+        )
         await anna.open()
         await anna.sees("1. PostgreSQL", "esc back ? help")
         assert bar(anna).startswith(

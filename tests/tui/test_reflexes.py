@@ -303,7 +303,7 @@ async def test_a_key_meant_for_one_row_does_not_reach_another_that_took_its_plac
         anna.ticks.wait(60)
         place.desk.cancel(first.ask.id, anna.app.shared.settler)
         await anna.sees("> Other?")
-        await anna.press_after(0.2, "x")
+        await anna.press_after(0.2, "X")
         await anna.press_after(0.2, "enter")
         await anna.sees("enter open")
         assert not isinstance(anna.app.screen, AnswerScreen)

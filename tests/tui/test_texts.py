@@ -13,6 +13,7 @@ from sayso.tui.texts import LANGUAGES, Texts, texts_for
 
 SAME = {
     "do_editor",
+    "do_stream",
     "part_sandbox",
     *(f"theme_{name}" for name in ["nord", "gruvbox", "dracula", "solarized", "mocha"]),
 }

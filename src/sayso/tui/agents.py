@@ -19,7 +19,7 @@ from sayso.tui.bars import TextLine
 from sayso.tui.commandlist import standing
 from sayso.tui.entries import Entries
 from sayso.tui.markdown import Block
-from sayso.tui.prose import Pages, Prose
+from sayso.tui.prose import Pane, Prose
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Open, SaysoScreen, Trouble
 from sayso.tui.shared import Shared
@@ -74,7 +74,7 @@ class AgentsScreen(SaysoScreen[None]):
         yield TextLine(id="empty")
         with Horizontal(id="inbox"):
             yield AgentList(self.shared)
-            with Pages(id="beside"):
+            with Pane(id="beside"):
                 yield Prose(id="preview")
 
     def on_mount(self) -> None:

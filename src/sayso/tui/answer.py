@@ -29,7 +29,7 @@ from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, OpenNear, Read
 from sayso.tui.settling import SettlingScreen
 from sayso.tui.shared import Shared
-from sayso.tui.step import Step
+from sayso.tui.step import MANY_OPTIONS, Step
 from sayso.tui.ticker import Ticker
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SHARE, _SHARE_OF_A_PERMISSION = 2, 4
 """One part in so many of the room is for options, however long the text. What is to be allowed needs more of it."""
-_NOT_FOR_PERMISSIONS = ("submit", "send", "mark", "accept", "skip", "next", "previous", "go_to")
+_NOT_FOR_PERMISSIONS = ("submit", "send", "mark", "filter", "accept", "skip", "next", "previous", "go_to")
 
 
 _SCOPES = {"always": AllowScope.SESSION}
@@ -147,7 +147,7 @@ class AnswerScreen(SettlingScreen):
                 text = self._card()
             self.step.show(question, self.draft.of(question), self._hint(question), text)
             several = question.kind is Kind.MULTI_SELECT
-            self.query_one(KeyBar).rename({"choose": "done"} if several else {})
+            self.query_one(KeyBar).rename({"choose": self.shared.texts.do_done} if several else {})
         self.query_one(KeyBar).withhold(self._withheld())
         self.refresh_bindings()
 
@@ -171,7 +171,9 @@ class AnswerScreen(SettlingScreen):
         if self.ask.is_permission:
             return self._unread() or self._how_to_decide()
         ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some, Kind.CONFIRM: texts.yes_or_no}
-        parts = (ways.get(question.kind, ""), "" if question.required else texts.optional)
+        many, key = len(question.choices), self.shared.keys.shown("filter", "answer")
+        narrowed = texts.narrow_these.format(key=key, n=many) if many > MANY_OPTIONS else ""
+        parts = (ways.get(question.kind, ""), narrowed, "" if question.required else texts.optional)
         return " · ".join(part for part in parts if part)
 
     def _how_to_decide(self) -> str:
@@ -192,7 +194,7 @@ class AnswerScreen(SettlingScreen):
         texts, keys, unseen = self.shared.texts, self.shared.keys, self.step.unseen
         if unseen:
             told = texts.one_more_line if unseen == 1 else texts.more_lines
-            return told.format(n=unseen, key=keys.shown("read_down"))
+            return told.format(n=unseen, key=keys.shown("read_down", "answer"))
         if unseen == 0 and not self._opened and self._is_cut:
             return texts.read_whole.format(key=keys.shown("whole"))
         return ""
@@ -259,6 +261,9 @@ class AnswerScreen(SettlingScreen):
             self.action_mark()
         else:
             self.action_choose()
+
+    def action_filter(self) -> None:
+        self.step.narrow()
 
     def action_other(self) -> None:
         self.step.own_words()
@@ -484,9 +489,11 @@ class AnswerScreen(SettlingScreen):
             self.run_worker(self.elaborate(self.draft.step, self.question), group="settle")
 
     def action_back(self) -> None:
-        """Out of a field, out of the ask."""
+        """Out of a field, back to all options, out of the ask."""
         if isinstance(self.focused, TextField):
             self.step.leave_field()
+        elif self.question and self.step.is_narrowed:
+            self.step.widen()
         elif self._like:
             self._show_rule(None)
         else:
@@ -554,6 +561,8 @@ class AnswerScreen(SettlingScreen):
                 return question is not None
             case "mark":
                 return question is not None and bool(question.choices)
+            case "filter":
+                return question is not None and len(question.choices) > MANY_OPTIONS
             case "other":
                 return question is not None and question.takes_own_text and bool(question.choices)
             case "skip":

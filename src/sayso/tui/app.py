@@ -40,7 +40,7 @@ from sayso.tui.markdown import load_parser
 from sayso.tui.onlooker import Onlooker
 from sayso.tui.pasting import keep_pastes_whole
 from sayso.tui.programs import give_to_tmux, pager, read
-from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
+from sayso.tui.screen import Copy, LookAgain, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
 from sayso.tui.signals import Signals, terminal_behind_tmux
 from sayso.tui.themes import THEMES, remember_theme, remembered_theme, theme_for
@@ -265,6 +265,9 @@ class SaysoApp(App[int], inherit_bindings=False):
             title = texts.told_crowd.format(many=wording.how_many(crowd), **who)
         body = wording.headline(newest)
         self.run_worker(partial(self.signals.tell, f"Sayso: {title}", body), group="tell", thread=True)
+
+    def on_look_again(self, message: LookAgain) -> None:
+        self._watcher.look_soon()
 
     def on_settled(self, message: Settled) -> None:
         self.run_worker(self._follow(message.ask, message.done), group="handover")

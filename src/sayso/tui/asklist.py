@@ -67,8 +67,11 @@ class AskList(Entries[Entry]):
         if isinstance(item, Crowd):
             sign = "[-] " if self.is_unfolded(item) else "[+] "
             return Content.assemble(sign, (self._shared.wording.how_many(item), "bold"), *self._newest(item))
-        fresh = self._shared.texts.stands_new in self._marks(item)
-        return Content.styled(self._shared.wording.headline(item), "bold" if fresh else "")
+        texts, marks = self._shared.texts, self._marks(item)
+        sign = "[x] " if texts.stands_marked in marks else ""
+        return Content.styled(
+            f"{sign}{self._shared.wording.headline(item)}", "bold" if texts.stands_new in marks else ""
+        )
 
     def _newest(self, crowd: Crowd) -> Sequence[tuple[str, str]]:
         return ((f" · {self._shared.wording.headline(crowd.newest)}", "$muted"),)
@@ -109,7 +112,7 @@ class AskList(Entries[Entry]):
             return ""
         assert isinstance(item, Ask)
         wording = self._shared.wording
-        above = _cells(wording.headline(item)) + _cells(wording.age(self.since(item))) + 1
+        above = self.headline(item).cell_length + _cells(wording.age(self.since(item))) + 1
         apart = [part for part in wording.apart(item, self._lookalikes) if part]
         who = _cells(_JOIN.join(["", wording.project(item), *apart[:1], *self.marks(item)])) + 2
         return told if max(above, _cells(told) + who) <= width else ""

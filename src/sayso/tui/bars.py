@@ -126,7 +126,7 @@ class KeyBar(Widget):
         self._changed()
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Tell these keys for now as what they do here: each with the text of another."""
+        """Tell these keys for now as what they do here, each in these words."""
         self._renamed = names
         self._changed()
 
@@ -191,7 +191,7 @@ class KeyBar(Widget):
         return len(character) == 1 and focused is not None and focused.check_consume_key(key, character)
 
     def _item(self, name: str, key: str, action: str) -> Content:
-        text = getattr(self._shared.texts, f"do_{self._renamed.get(name, name)}")
+        text = self._renamed.get(name) or getattr(self._shared.texts, f"do_{name}")
         target = action if "." in action else f"screen.{action}"
         item = Content.assemble((f" {shown_key(key)}", "bold $primary"), f" {text} ")
         return item.stylize(Style.from_meta({"@click": target}))

@@ -40,17 +40,29 @@ class Choices(Rows):
         self._shared = shared
         self._question: Question | None = None
         self._said = Said()
+        self._found: Sequence[int] = ()
+        """The places of the options that are shown."""
 
     def show(self, question: Question, said: Said) -> None:
         """Show this question's options. The cursor starts at what is chosen, or at what is recommended."""
         if question != self._question:
             self._question, self._said = question, said
+            self._found = range(len(question.choices))
             self.cursor = self._start()
             self.changed()
             self.call_after_refresh(self.show_cursor)
         else:
             self._said = said
             self.changed()
+
+    def narrow(self, words: str) -> None:
+        """Show only the options with these words in them. The cursor stays on its option, where that is one of them."""
+        wanted, before = words.casefold().split(), self.option
+        self._found = [place for place, option in enumerate(self._all) if _has(option, wanted)]
+        places = [place for place, option in enumerate(self.options) if option is before]
+        self.cursor = places[0] if places else 0
+        self.changed()
+        self.show_cursor()
 
     def _start(self) -> int:
         options = self.options
@@ -61,32 +73,37 @@ class Choices(Rows):
         return (chosen or best or [0])[0]
 
     @property
-    def options(self) -> Sequence[Option]:
+    def _all(self) -> Sequence[Option]:
         return self._question.choices if self._question else ()
+
+    @property
+    def options(self) -> Sequence[Option]:
+        """Those that are shown."""
+        return [self._all[place] for place in self._found]
 
     @property
     def option(self) -> Option | None:
         """The option at the cursor; None at the row for own words."""
-        return self.options[self.cursor] if self.cursor < len(self.options) else None
+        return self._all[self._found[self.cursor]] if self.cursor < len(self._found) else None
 
     def count(self) -> int:
         own = self._question is not None and self._question.takes_own_text
-        return len(self.options) + own if self.options else 0
+        return len(self._found) + own if self._all else 0
 
     def height(self, index: int, width: int) -> int:
-        if not self._many or index == len(self.options):
+        if not self._many or index == len(self._found):
             return super().height(index, width)
-        return 1 + bool(self.options[index].description.strip())
+        return 1 + bool(self._all[self._found[index]].description.strip())
 
     @property
     def _many(self) -> bool:
-        return len(self.options) > _MANY
+        return len(self._all) > _MANY
 
     def row(self, index: int, width: int) -> Sequence[Content]:
-        if index == len(self.options):
+        if index == len(self._found):
             return self._wrapped(self._sign(self._said.own), Content(self._shared.texts.other), width)
-        option = self.options[index]
-        number = f"{index + 1}. " if index < 9 else ""
+        option, place = self._all[self._found[index]], self._found[index]
+        number = f"{place + 1}. " if place < 9 else ""
         sign = self._sign(option.id in self._said.chosen) + number
         lines = self._wrapped(sign, self._label(option), width)
         if option.description.strip():
@@ -129,4 +146,12 @@ class Choices(Rows):
         question = self._question
         if question and question.kind is Kind.CONFIRM and question.id != SAY_SO and character in ("y", "n"):
             return "yn".index(character)
-        return int(character) - 1 if character in tuple("123456789") else None
+        number = int(character) if character in tuple("123456789") else 0
+        if number == len(self._all) + 1:
+            return len(self._found)
+        return self._found.index(number - 1) if number - 1 in self._found else None
+
+
+def _has(option: Option, words: Sequence[str]) -> bool:
+    told = f"{option.name} {option.description}".casefold()
+    return all(word in told for word in words)

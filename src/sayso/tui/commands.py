@@ -18,14 +18,14 @@ from sayso.errors import NotFound, StoreError
 from sayso.operations.operation import Operation
 from sayso.operations.reader import LOOK_SECONDS, OperationReader, Overview, View
 from sayso.running.capture import STREAMS
-from sayso.running.output import OutputLines
+from sayso.running.excerpt import StreamText
 from sayso.text import one_line
 from sayso.tui.bars import TextLine
 from sayso.tui.commandlist import CommandList, standing, standing_lasts
 from sayso.tui.dialogs import ask_whether
 from sayso.tui.link import SURFACE
 from sayso.tui.markdown import Block
-from sayso.tui.prose import Pages, Prose, page
+from sayso.tui.prose import Pane, Prose
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Open, Read, SaysoScreen, Trouble
 from sayso.tui.shared import Shared
@@ -37,6 +37,8 @@ _SHOWN_BYTES = 32_768
 _READ_BYTES = 1_000_000
 """The most of a stream that is given to the pager."""
 _LOOK_AFTER = 0.05
+_VIEWS = (STREAMS, *((stream,) for stream in STREAMS))
+_STDERR_SIGN = "! "
 T = TypeVar("T")
 
 
@@ -49,7 +51,7 @@ class CommandsScreen(SaysoScreen[None]):
         super().__init__(shared, "commands")
         self._told: dict[str, str] = {}
         self._overview: Overview | None = None
-        self._stream = STREAMS[0]
+        self._streams: tuple[str, ...] = STREAMS
         self._snapshot: CommandSnapshot | None = None
         self._looking: Timer | None = None
         self._follows = True
@@ -63,7 +65,7 @@ class CommandsScreen(SaysoScreen[None]):
             yield CommandList(self.shared, words=lambda operation: self._told.get(operation.id, ""))
             with Vertical(id="beside"):
                 yield Prose(id="preview")
-                with Pages(id="output"):
+                with Pane(id="output"):
                     yield Prose(id="printed")
 
     def on_mount(self) -> None:
@@ -200,13 +202,13 @@ class CommandsScreen(SaysoScreen[None]):
         self._follows = self.query_one("#output").is_vertical_scroll_end
 
     async def _look_into(self, operation: Operation) -> None:
-        stream = self._stream
+        streams = self._streams
 
         def look(reader: OperationReader) -> CommandSnapshot:
             view = reader.view(operation.id)
-            lines = reader.newest_lines(view.part, stream, limit=_SHOWN_BYTES)
+            newest = _newest(reader, view.part, streams, _SHOWN_BYTES)
             here, sizes = reader.is_here(view.part), reader.printed(view.part)
-            return CommandSnapshot(view=view, stream=stream, lines=lines, printed=sizes, here=here)
+            return CommandSnapshot(view=view, streams=streams, newest=newest, printed=sizes, here=here)
 
         self._reading = True
         try:
@@ -223,7 +225,7 @@ class CommandsScreen(SaysoScreen[None]):
         is_another = before is None or before.view.part.id != snapshot.view.part.id
         self._follows |= is_another
         self._tell_standing(snapshot)
-        if before is None or is_another or before.lines != snapshot.lines:
+        if before is None or is_another or before.newest != snapshot.newest:
             self.query_one("#printed", Prose).show(printed(self.shared, snapshot))
         self._show_end()
 
@@ -264,25 +266,24 @@ class CommandsScreen(SaysoScreen[None]):
             self.dismiss(None)
 
     def action_stream(self) -> None:
-        """The other stream."""
-        self._stream = STREAMS[(STREAMS.index(self._stream) + 1) % len(STREAMS)]
+        """Only stdout, only stderr, both again."""
+        self._streams = _VIEWS[(_VIEWS.index(self._streams) + 1) % len(_VIEWS)]
         self._snapshot = None
         self._read()
 
     def action_copy(self) -> None:
         if self._snapshot:
-            self.post_message(Copy(self._snapshot.lines.text + self._snapshot.lines.unfinished))
+            self.post_message(Copy(self._snapshot.newest.text))
 
     def action_whole(self) -> None:
         if operation := self._operation:
             self._begin(partial(self._read_whole, operation), "whole")
 
     async def _read_whole(self, operation: Operation) -> None:
-        stream = self._stream
+        streams = self._streams
 
         def look(reader: OperationReader) -> str:
-            lines = reader.newest_lines(reader.view(operation.id).part, stream, limit=_READ_BYTES)
-            return lines.text + lines.unfinished
+            return _newest(reader, reader.view(operation.id).part, streams, _READ_BYTES).text
 
         try:
             self.post_message(Read(await self._ask(look)))
@@ -310,26 +311,41 @@ class CommandsScreen(SaysoScreen[None]):
         else:
             self.say(texts.stopping.format(tool=name))
 
-    def action_read_up(self) -> None:
-        page(self.query_one("#output"), -1)
-
-    def action_read_down(self) -> None:
-        page(self.query_one("#output"), 1)
-
 
 def _runs(snapshot: CommandSnapshot) -> bool:
     return not snapshot.view.operation.state.ended
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewestOutput:
+    """The end of what was printed, in the order in which it came; `left_out` bytes lie before it."""
+
+    parts: tuple[StreamText, ...]
+    left_out: int
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CommandSnapshot:
-    """What was found of one command at one look: the end of one stream, and the sizes of both."""
+    """What was found of one command at one look: the end of some streams, and the sizes of both."""
 
     view: View
-    stream: str
-    lines: OutputLines
+    streams: tuple[str, ...]
+    newest: NewestOutput
     printed: tuple[int, ...]
     here: bool
+
+
+def _newest(reader: OperationReader, part: Operation, streams: tuple[str, ...], limit: int) -> NewestOutput:
+    if len(streams) > 1:
+        both = reader.newest_of_both(part, limit=limit)
+        return NewestOutput(parts=(*both.parts, *both.unfinished), left_out=both.left_out)
+    lines = reader.newest_lines(part, streams[0], limit=limit)
+    printed = StreamText(stream=streams[0], text=lines.text + lines.unfinished)
+    return NewestOutput(parts=(printed,), left_out=lines.offset)
 
 
 def facts(shared: Shared, view: View, words: str) -> Sequence[Block]:
@@ -355,17 +371,27 @@ def facts(shared: Shared, view: View, words: str) -> Sequence[Block]:
 
 
 def printed(shared: Shared, snapshot: CommandSnapshot) -> Sequence[Block]:
-    """The end of a stream, as it is now."""
-    texts, lines = shared.texts, snapshot.lines
+    """The end of what it printed, as it is now."""
+    texts, newest = shared.texts, snapshot.newest
     if not snapshot.here:
         told = texts.output_elsewhere.format(host=one_line(snapshot.view.part.host, 80))
         return [Block(content=Content.styled(told, "$muted"))]
     sizes = " · ".join(f"{name} {size:,}" for name, size in zip(STREAMS, snapshot.printed, strict=True))
-    title = texts.output_title.format(stream=snapshot.stream, sizes=sizes)
+    title = texts.output_title.format(stream=" + ".join(snapshot.streams), sizes=sizes)
     blocks = [Block(content=Content.styled(title, "bold $primary"))]
-    if lines.offset:
-        left_out = texts.output_before.format(n=f"{lines.offset:,}", key=shared.keys.shown("whole"))
+    if newest.left_out:
+        left_out = texts.output_before.format(n=f"{newest.left_out:,}", key=shared.keys.shown("whole"))
         blocks.append(Block(content=Content.styled(left_out, "$muted"), tight=True))
-    text = (lines.text + lines.unfinished).rstrip("\n")
+    text = told_apart(newest.parts)
     nothing = Block(content=Content.styled(texts.output_nothing, "$muted"), tight=True)
-    return [*blocks, Block(content=Content(text), solid=True, tight=True) if text else nothing]
+    return [*blocks, Block(content=text, solid=True, tight=True) if text else nothing]
+
+
+def told_apart(parts: Sequence[StreamText]) -> Content:
+    """What came from both streams as it came: a sign before each line from stderr, where there are others as well."""
+    several, lines = len({part.stream for part in parts}) > 1, list[Content]()
+    for part in parts:
+        is_error = several and part.stream != STREAMS[0]
+        sign, style = (_STDERR_SIGN, "$mark") if is_error else (" " * len(_STDERR_SIGN) if several else "", "")
+        lines += [Content.styled(sign + line, style) for line in part.text.removesuffix("\n").split("\n") if part.text]
+    return Content("\n").join(lines).rstrip("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from textual.style import Style
 
 from sayso.asks.model import Ask
 from sayso.config import user_file
+from sayso.text import one_line
 from sayso.tui.bars import KeyBar, TextLine
 from sayso.tui.field import TextField
 from sayso.tui.keys import shown_key
@@ -23,6 +25,8 @@ from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
 
 _KEY_WIDTH = 12
+_MOST_NAMED, _LONGEST_NAME = 6, 70
+"""How many of several asks a dialog names, and how much of each."""
 _CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "commands", "lists", "pages")
 
 
@@ -101,6 +105,21 @@ async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> 
         about=shared.wording.headline(ask),
         hint=shared.texts.reject_hint,
         text=begun,
+    )
+    return await screen.app.push_screen_wait(dialog)
+
+
+async def ask_for_rejection_of_all(screen: SaysoScreen[None], asks: Sequence[Ask]) -> DialogReply:
+    """Why these are rejected, each named. To be awaited in a worker."""
+    texts, wording = screen.shared.texts, screen.shared.wording
+    named = [f"- {one_line(wording.headline(ask), _LONGEST_NAME)}" for ask in asks[:_MOST_NAMED]]
+    left = [texts.like_more.format(n=len(asks) - _MOST_NAMED)] if len(asks) > _MOST_NAMED else []
+    dialog = ReasonDialog(
+        screen.shared,
+        title=texts.reject_one if len(asks) == 1 else texts.reject_these.format(n=len(asks)),
+        about="\n".join([*named, *left]),
+        hint=texts.reject_hint,
+        text="",
     )
     return await screen.app.push_screen_wait(dialog)
 

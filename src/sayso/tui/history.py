@@ -17,7 +17,7 @@ from sayso.tui.asklist import AskList
 from sayso.tui.bars import TextLine
 from sayso.tui.markdown import Block
 from sayso.tui.outline import copy_text, record, whole_text
-from sayso.tui.prose import Pages, Prose, page
+from sayso.tui.prose import Pane, Prose
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Open, Read, SaysoScreen
 from sayso.tui.shared import Shared
@@ -50,7 +50,7 @@ class HistoryScreen(SaysoScreen[None]):
         yield TextLine(id="empty")
         with Horizontal(id="inbox"):
             yield AskList(self.shared, since=lambda ask: ask.ended_at or 0, marks=self._marks)
-            with Pages(id="beside"):
+            with Pane(id="beside"):
                 yield Prose(id="preview")
 
     def on_mount(self) -> None:
@@ -208,9 +208,3 @@ class HistoryScreen(SaysoScreen[None]):
     def action_whole(self) -> None:
         if ask := self.query_one(AskList).ask:
             self.post_message(Read(whole_text(self.shared, ask)))
-
-    def action_read_up(self) -> None:
-        page(self.query_one("#beside"), -1)
-
-    def action_read_down(self) -> None:
-        page(self.query_one("#beside"), 1)

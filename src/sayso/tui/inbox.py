@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
 from textual.timer import Timer
@@ -23,20 +23,24 @@ from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, Store
 from sayso.records import replace
 from sayso.text import one_line
 from sayso.tui.asklist import AskList
-from sayso.tui.bars import KeyBar, TextLine
+from sayso.tui.bars import KeyBar, TextLine, TopBar
 from sayso.tui.markdown import Block
 from sayso.tui.one_key import is_told_beside, keys_for, shown_keys
 from sayso.tui.outgoing import SECONDS_TO_UNDO, HeldAnswer
 from sayso.tui.outline import copy_text, crowd_preview, preview, whole_text
-from sayso.tui.prose import Prose
+from sayso.tui.prose import Pane, Prose
 from sayso.tui.reflexes import REST
 from sayso.tui.rows import Rows
-from sayso.tui.screen import Copy, Open, Read, SaysoScreen, Settled
+from sayso.tui.screen import Copy, LookAgain, Open, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
 
 if TYPE_CHECKING:
+    from sayso.asks.snoozing import Snoozed
+    from sayso.desks import Desks
     from sayso.permissions.desk import PermissionDesk
 
+_SNOOZED_FOR = 3_600_000
+"""Milliseconds for which one key puts an ask off."""
 _PREVIEW_AFTER = 0.05
 """Seconds the cursor must rest before the preview follows: holding a key down must not cost a preview per row."""
 
@@ -54,6 +58,9 @@ class InboxScreen(SaysoScreen[None]):
         self._listed: Sequence[Ask] = ()
         self._unfolded: set[str] = set()
         """The agents with many asks open that are shown one by one."""
+        self._shows_snoozed = False
+        self._marked: set[str] = set()
+        """The asks that are marked to be rejected together, also those that a filter hides."""
         self._on_ask, self._can_fold = False, False
         self._readable: Ask | None = None
         """The permission, or the short question, of which everything is in view: it can be decided here."""
@@ -65,7 +72,7 @@ class InboxScreen(SaysoScreen[None]):
         yield TextLine(id="empty")
         with Horizontal(id="inbox"):
             yield AskList(self.shared, since=lambda ask: ask.created_at, marks=self._marks)
-            with VerticalScroll(id="beside", can_focus=False):
+            with Pane(id="beside", can_focus=False):
                 yield Prose(id="preview")
 
     def on_mount(self) -> None:
@@ -89,17 +96,29 @@ class InboxScreen(SaysoScreen[None]):
     def board_changed(self) -> None:
         super().board_changed()
         board, texts = self.shared.board, self.shared.texts
-        asks = self._wanted(board.asks)
+        self._shows_snoozed &= bool(board.snoozed)
+        asks = self._wanted(self._all)
+        if gone := self._marked - {ask.id for ask in self._all}:
+            self._mark(self._marked - gone)
         self._show(asks)
         empty = self.query_one("#empty", TextLine)
         filtered = texts.empty_filtered.format(key=self.shared.keys.shown("back"))
-        empty.show(texts.loading if not board.looked else filtered if board.asks else texts.empty)
+        nothing = (
+            texts.empty_but_snoozed.format(key=self.shared.keys.shown("snoozed")) if board.snoozed else texts.empty
+        )
+        empty.show(texts.loading if not board.looked else filtered if self._all else nothing)
         empty.display = not asks
         self.show_whether_empty(not asks)
         self._preview_soon()
         if board.looked and not board.trouble:
             for going in [going for going in board.outgoing.values() if not board.find(going.ask.id)]:
                 self.run_worker(self._see_whether_overtaken(going), group="overtaken")
+
+    @property
+    def _all(self) -> Sequence[Ask]:
+        """All that can be listed: what is open, or what the person has put off."""
+        board = self.shared.board
+        return [each.ask for each in board.snoozed] if self._shows_snoozed else board.asks
 
     def _rearrange(self) -> None:
         """The same because of what the person did: they expect another ask at the cursor."""
@@ -154,7 +173,10 @@ class InboxScreen(SaysoScreen[None]):
             texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project is not None else ""
         )
         order = "" if self._newest_first else texts.oldest_first
-        return " · ".join(part for part in (newest, project, order) if part)
+        marked = texts.how_many_marked.format(n=len(self._marked)) if self._marked else ""
+        told = texts.only_snoozed if self._shows_snoozed else texts.how_many_snoozed
+        snoozed = told.format(n=len(self.shared.board.snoozed)) if self.shared.board.snoozed else ""
+        return " · ".join(part for part in (newest, marked, snoozed, project, order) if part)
 
     def tick(self) -> None:
         self.query_one(AskList).tick()
@@ -180,24 +202,36 @@ class InboxScreen(SaysoScreen[None]):
             case "undo":
                 return bool(self.shared.board.outgoing)
             case "back":
-                return self._project is not None or bool(self.query("#filter.-open")) or self._can_fold
+                return self._is_filtered or self._can_fold or self._shows_snoozed or bool(self._marked)
             case "fold":
                 return self._can_fold
-            case "reject" | "copy" | "whole":
+            case "reject":
+                return self._on_ask or bool(self._marked)
+            case "mark_all":
+                return (self._is_filtered or bool(self._marked)) and not self.has_class("-empty")
+            case "snooze":
+                return self._on_ask or bool(self._marked)
+            case "snoozed":
+                return bool(self.shared.board.snoozed)
+            case "mark_row" | "copy" | "whole":
                 return self._on_ask
             case "filter" | "order":
-                return bool(self.shared.board.asks)
+                return bool(self._all)
             case "project":
                 return self._project is not None or not self.has_class("-empty")
         return super().check_action(action, parameters)
 
     def _marks(self, ask: Ask) -> list[str]:
         board, texts = self.shared.board, self.shared.texts
+        marks = [texts.stands_marked] if ask.id in self._marked else []
         if going := board.outgoing.get(ask.id):
-            return [texts.stands_outgoing.format(answer=self._told(going))]
-        marks = [texts.stands_new] if ask.id not in board.seen else []
+            return [*marks, texts.stands_outgoing.format(answer=self._told(going))]
+        marks += [texts.stands_new] if ask.id not in board.seen else []
         if ask.id in board.drafts:
             marks.append(texts.stands_draft)
+        if self._shows_snoozed:
+            back = [each.until for each in board.snoozed if each.ask.id == ask.id]
+            marks += [texts.stands_snoozed.format(when=self.shared.wording.when(until)) for until in back]
         return [*marks, self.shared.wording.standing(ask)]
 
     @on(Rows.Moved)
@@ -341,10 +375,20 @@ class InboxScreen(SaysoScreen[None]):
         field.set_class(bool(field.value), "-open")
         self.query_one(AskList).focus()
 
+    @property
+    def _is_filtered(self) -> bool:
+        return self._project is not None or bool(self.query("#filter.-open"))
+
     def action_back(self) -> None:
-        """Fold what is open at the cursor; else take the filters away."""
+        """Take the marks away, or fold what is open at the cursor; else take the filters away."""
+        if self._marked and not self.query_one("#filter").has_focus:
+            self._mark(set())
+            return
         if self._can_fold and not self.query_one("#filter").has_focus:
             self.action_fold()
+            return
+        if self._shows_snoozed and not self._is_filtered:
+            self.action_snoozed()
             return
         self._project = None
         self.query_one("#filter", Input).value = ""
@@ -529,10 +573,104 @@ class InboxScreen(SaysoScreen[None]):
         self.app.post_message(Settled(settled, done))
         return settled
 
-    def action_reject(self) -> None:
+    # Putting off
+
+    def action_snoozed(self) -> None:
+        """What the person has put off in the place of what is open, or the other way round."""
+        self._shows_snoozed = not self._shows_snoozed
+        self._mark(set())
+        self._rearrange()
+        self.query_one(AskList).move_to(0)
+
+    def action_snooze(self) -> None:
+        """Put off what is marked, or else what is at the cursor, for a while; what was put off comes back."""
         ask = self.query_one(AskList).ask
-        if ask and self.meant():
+        asks = self._marked_asks or ([ask] if ask else [])
+        if asks:
+            self.run_worker(self._snooze(asks), group="snooze")
+
+    async def _snooze(self, asks: Sequence[Ask]) -> None:
+        person, texts, back = self.shared.config.person, self.shared.texts, self._shows_snoozed
+        done: list[Snoozed] = []
+        until = self.shared.wording.clock() + _SNOOZED_FOR
+
+        def work(desks: Desks) -> None:
+            from sayso.agent_guard import refuse_agents
+
+            refuse_agents(desks, "put off what a person is asked")
+            for ask in asks:
+                if back:
+                    desks.asks.wake(ask.id, person)
+                else:
+                    done.append(desks.asks.snooze(ask.id, person, until))
+
+        try:
+            await self.shared.link.with_desks(work)
+        except StoreError as error:
+            self.app.post_message(Trouble(error))
+        except (AlreadySettled, NotFound, NotYours, InvalidInput) as error:
+            self.warn(texts.not_snoozed.format(error=error))
+        if done:
+            when, key = self.shared.wording.when(done[-1].until), self.shared.keys.shown("snoozed")
+            self.say(texts.snoozed.format(when=when, key=key))
+        self._mark(set())
+        self.app.post_message(LookAgain())
+
+    # Rejecting one, or several at once
+
+    @property
+    def _marked_asks(self) -> list[Ask]:
+        return [ask for ask in self._all if ask.id in self._marked]
+
+    def action_mark_row(self) -> None:
+        """Mark the ask at the cursor, or no longer."""
+        if ask := self.query_one(AskList).ask:
+            self._mark(self._marked ^ {ask.id})
+
+    def action_mark_all(self) -> None:
+        """Mark every ask that has a row here; or none, where all are marked."""
+        listed = {entry.id for entry in self.query_one(AskList).items if isinstance(entry, Ask)}
+        self._mark(self._marked - listed if listed <= self._marked else self._marked | listed)
+
+    def _mark(self, ask_ids: set[str]) -> None:
+        self._marked = ask_ids
+        self.tick()
+        self.query_one(TopBar).tell(self.shared.board, self.special())
+        self.tell_keys_otherwise()
+        self.refresh_bindings()
+
+    def names_now(self) -> dict[str, str]:
+        texts, told = self.shared.texts, super().names_now()
+        if self._marked:
+            told["reject"] = texts.reject_marked.format(n=len(self._marked))
+        if self._shows_snoozed:
+            told |= {"snooze": texts.wake_it, "snoozed": texts.do_back}
+        return told
+
+    def action_reject(self) -> None:
+        """Reject all that are marked; without marks, the one at the cursor."""
+        marked, ask = self._marked_asks, self.query_one(AskList).ask
+        if marked and self.meant():
+            self.run_worker(self._reject_marked(marked), group="reject", exclusive=True)
+        elif ask and self.meant():
             self.run_worker(self._reject(ask), group="reject", exclusive=True)
+
+    async def _reject_marked(self, asks: Sequence[Ask]) -> None:
+        from sayso.tui.dialogs import ask_for_rejection_of_all
+        from sayso.tui.settling import turned_down
+
+        said, texts, done = await ask_for_rejection_of_all(self, asks), self.shared.texts, 0
+        for ask in asks if said.confirmed else ():
+            try:
+                await self.settle(ask, partial(turned_down, ask=ask, why=said.text, by=self.shared.settler))
+            except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
+                self.warn(texts.not_sent.format(error=error))
+            else:
+                self.shared.board.settle(ask.id)
+                done += 1
+        if done:
+            self.say(texts.rejected_many.format(n=done))
+            self._rearrange()
 
     async def _reject(self, ask: Ask) -> None:
         from sayso.tui.dialogs import ask_for_rejection

@@ -7,11 +7,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import NotFound, StoreError
 from sayso.tui.shared import Shared
+
+if TYPE_CHECKING:
+    from sayso.asks.snoozing import Snoozed
 
 _PAGE = 500
 _FEW = 50
@@ -28,6 +32,7 @@ class InboxSnapshot:
 
     asks: Sequence[Ask]
     new: Sequence[Ask]
+    snoozed: Sequence[Snoozed] = ()
     saved: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -40,6 +45,7 @@ class InboxWatcher:
         self._shared, self._changed, self._failed = shared, changed, failed
         self._rung = asyncio.Event()
         self._later: asyncio.TimerHandle | None = None
+        self._one_is_back: asyncio.TimerHandle | None = None
 
     def look_soon(self) -> None:
         self._rung.set()
@@ -85,7 +91,8 @@ class InboxWatcher:
         board = self._shared.board
         self._shared.link.watch_over(frozenset(ask.wait.process for ask in snapshot.asks if ask.wait))
         first, board.looked = not board.looked, True
-        board.show(snapshot.asks)
+        board.show(snapshot.asks, snapshot.snoozed)
+        self._look_when_one_is_back(snapshot.snoozed)
         board.trouble, board.trouble_since = "", None
         board.drafts |= snapshot.saved.keys()
         board.unsaved = {key: body for key, body in board.unsaved.items() if snapshot.saved.get(key) != body}
@@ -97,6 +104,14 @@ class InboxWatcher:
             board.newest = max(alone, key=lambda ask: ask.created_at, default=board.newest)
         self._changed(() if first else snapshot.new)
 
+    def _look_when_one_is_back(self, snoozed: Sequence[Snoozed]) -> None:
+        """Nothing rings then."""
+        if self._one_is_back:
+            self._one_is_back.cancel()
+        if snoozed:
+            seconds = max(snoozed[0].until - self._shared.wording.clock(), 0) / 1000 + _QUIET
+            self._one_is_back = asyncio.get_running_loop().call_later(seconds, self.look_soon)
+
     # In the desk's thread
 
     def _everything(self, desk: AskDesk) -> InboxSnapshot:
@@ -104,9 +119,11 @@ class InboxWatcher:
         person, unsaved = self._shared.config.person, dict(self._shared.board.unsaved)
         for ask_id, body in unsaved.items():
             desk.keep_draft(ask_id, person, body)
-        asks = _all_as_they_are(desk, self._shared.board.asks)
-        known = {ask.id for ask in self._shared.board.asks}
-        return InboxSnapshot(asks=asks, new=[ask for ask in asks if ask.id not in known], saved=unsaved)
+        snoozed = desk.snoozed(person)
+        put_off, known = {each.ask.id for each in snoozed}, {ask.id for ask in self._shared.board.asks}
+        asks = [ask for ask in _all_as_they_are(desk, self._shared.board.all) if ask.id not in put_off]
+        new = [ask for ask in asks if ask.id not in known]
+        return InboxSnapshot(asks=asks, new=new, snoozed=snoozed, saved=unsaved)
 
     def _begun(self, desk: AskDesk) -> set[str]:
         """Those that something was entered for before. Looked for once: what is new nobody can have begun."""

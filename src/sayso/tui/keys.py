@@ -60,11 +60,16 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
     ),
     "inbox": (
         Key(name="undo", keys="u"),
+        Key(name="read_down", keys="J,ctrl+d"),
         Key(name="open", keys="enter"),
         Key(name="allow", keys="y"),
         Key(name="deny", keys="n"),
         Key(name="fold", keys="left"),
-        Key(name="reject", keys="x"),
+        Key(name="mark_row", keys="x"),
+        Key(name="mark_all", keys="*"),
+        Key(name="reject", keys="X"),
+        Key(name="snooze", keys="z"),
+        Key(name="snoozed", keys="Z"),
         Key(name="filter", keys="/"),
         Key(name="history", keys="h", action="app.history"),
         Key(name="leave", keys="q", action="app.quit"),
@@ -75,6 +80,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("copy", "c"),
         _quiet("whole", "v"),
         _quiet("away", "w", "app.away"),
+        _quiet("read_up", "K,ctrl+u"),
         Key(name="back", keys="escape"),
     ),
     "answer": (
@@ -90,6 +96,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="submit", keys="enter"),
         Key(name="change", keys="enter"),
         Key(name="mark", keys="space"),
+        Key(name="filter", keys="/"),
         Key(name="accept", keys="r"),
         Key(name="skip", keys="s"),
         Key(name="other", keys="o"),
@@ -108,29 +115,31 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("read_up", "pageup,ctrl+b"),
     ),
     "history": (
+        Key(name="read_down", keys="J,ctrl+d,ctrl+f"),
         Key(name="open", keys="enter"),
         Key(name="search", keys="/"),
         Key(name="outcome", keys="f"),
         Key(name="project", keys="p"),
         Key(name="copy", keys="c"),
         _quiet("whole", "v"),
-        _quiet("read_up", "ctrl+b"),
-        _quiet("read_down", "ctrl+f"),
+        _quiet("read_up", "K,ctrl+u,ctrl+b"),
         Key(name="back", keys="escape,q,h"),
     ),
     "commands": (
+        Key(name="read_down", keys="J,ctrl+d,ctrl+f"),
         Key(name="open", keys="enter"),
         Key(name="stop", keys="x"),
         Key(name="stream", keys="s"),
         Key(name="copy", keys="c"),
         Key(name="whole", keys="v"),
-        _quiet("read_up", "ctrl+b"),
-        _quiet("read_down", "ctrl+f"),
+        _quiet("read_up", "K,ctrl+u,ctrl+b"),
         Key(name="back", keys="escape,q,r"),
     ),
     "agents": (
+        Key(name="read_down", keys="J,ctrl+d,ctrl+f"),
         Key(name="open", keys="enter"),
         _quiet("away", "w", "app.away"),
+        _quiet("read_up", "K,ctrl+u,ctrl+b"),
         Key(name="back", keys="escape,q,a"),
     ),
     "field": (
@@ -187,9 +196,10 @@ class Keys:
             for key in self.of(*contexts)
         )
 
-    def shown(self, name: str) -> str:
-        """The first key for this, as it is written for people."""
-        return shown_key(next(key for key in self.of(*DEFAULTS) if key.name == name).keys.split(",")[0])
+    def shown(self, name: str, context: str = "") -> str:
+        """The first key for this, there or anywhere, as it is written for people."""
+        contexts = (context,) if context else tuple(DEFAULTS)
+        return shown_key(next(key for key in self.of(*contexts) if key.name == name).keys.split(",")[0])
 
     def _check_clashes(self, context: str, source: str) -> None:
         usual = _users(DEFAULTS[context])

@@ -8,6 +8,7 @@ from itertools import accumulate, islice, takewhile
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.widget import Widget
 
 from sayso.records import replace
@@ -71,6 +72,40 @@ class Pages(VerticalScroll):
 
     def action_page_down(self) -> None:
         page(self, 1)
+
+
+class Pane(Pages):
+    """Stands beside a list and tells how much more of its text is below: the list has the keys."""
+
+    class Turned(Message):
+        """More of it is below than before, or less."""
+
+    def __init__(self, *, id: str, can_focus: bool | None = None) -> None:
+        super().__init__(id=id, can_focus=can_focus)
+        self._below = 0
+
+    def on_mount(self) -> None:
+        for what in ("scroll_y", "virtual_size"):
+            self.watch(self, what, self._look, init=False)
+
+    def on_resize(self) -> None:
+        self._look()
+
+    def on_show(self) -> None:
+        self._look()
+
+    def on_hide(self) -> None:
+        self._look()
+
+    @property
+    def below(self) -> int:
+        """Lines of it that are below what is in view."""
+        return round(self.max_scroll_y - self.scroll_y) if self.size.height else 0
+
+    def _look(self) -> None:
+        if self.below != self._below:
+            self._below = self.below
+            self.post_message(self.Turned())
 
 
 def page(around: Widget, pages: int) -> None:

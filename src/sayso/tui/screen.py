@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
@@ -13,6 +14,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import StoreError
 from sayso.tui.bars import KeyBar, TextLine, TopBar
+from sayso.tui.prose import Pane, page
 from sayso.tui.shared import Shared
 
 T = TypeVar("T")
@@ -32,6 +34,10 @@ class Open(Message):
     def __init__(self, ask: Ask) -> None:
         super().__init__()
         self.ask = ask
+
+
+class LookAgain(Message):
+    """Something was changed of which nothing rings."""
 
 
 class Settled(Message):
@@ -124,7 +130,38 @@ class SaysoScreen(Screen[ScreenResultType]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what makes sense now is offered."""
+        if action in ("read_up", "read_down") and (pane := self._pane):
+            return bool(pane.below if action == "read_down" else round(pane.scroll_y))
         return action not in self.NEED_A_ROW or not self.has_class("-empty")
+
+    # Reading what stands beside a list
+
+    @property
+    def _pane(self) -> Pane | None:
+        panes = self.query(Pane) if self.is_mounted else ()
+        return next(iter(panes), None)
+
+    @on(Pane.Turned)
+    def _tell_what_is_below(self) -> None:
+        self.tell_keys_otherwise()
+        self.refresh_bindings()
+
+    def tell_keys_otherwise(self) -> None:
+        """Have the line at the bottom say of keys what they do just now."""
+        self.query_one(KeyBar).rename(self.names_now())
+
+    def names_now(self) -> dict[str, str]:
+        """What is said of keys for which there is more to say than always."""
+        texts, below = self.shared.texts, self._pane.below if self._pane else 0
+        return {"read_down": texts.one_line_below if below == 1 else texts.lines_below.format(n=below)} if below else {}
+
+    def action_read_up(self) -> None:
+        if self._pane:
+            page(self._pane, -1)
+
+    def action_read_down(self) -> None:
+        if self._pane:
+            page(self._pane, 1)
 
     async def do(self, work: Callable[[AskDesk], T]) -> T:
         """Have the desk do something. When the store is away, the banner says so too."""

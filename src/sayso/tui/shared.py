@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sayso.asks.crowds import Crowd, Entry, fold
 from sayso.asks.lookalikes import Lookalikes
@@ -19,6 +20,9 @@ from sayso.tui.reflexes import Reflexes
 from sayso.tui.texts import Texts, texts_for
 from sayso.tui.typeahead import TypeAhead
 from sayso.tui.wording import Wording
+
+if TYPE_CHECKING:
+    from sayso.asks.snoozing import Snoozed
 
 
 @dataclass
@@ -40,14 +44,17 @@ class InboxBoard:
     """Asks with something entered for them."""
     unsaved: dict[str, str] = field(default_factory=dict)
     """Drafts that could not be kept in the store yet, by ask."""
+    snoozed: Sequence[Snoozed] = ()
+    """What the person has put off, in the order in which it comes back."""
     outgoing: dict[str, HeldAnswer] = field(default_factory=dict)
     """Answers that are about to be sent and can still be taken back, by ask."""
     settled: set[str] = field(default_factory=set)
     """Asks that were settled here. A look that began before that may still show them."""
 
-    def show(self, asks: Sequence[Ask]) -> None:
+    def show(self, asks: Sequence[Ask], snoozed: Sequence[Snoozed] = ()) -> None:
         """Take in what a look has shown."""
-        self.settled &= {ask.id for ask in asks}
+        self.settled &= {ask.id for ask in (*asks, *(each.ask for each in snoozed))}
+        self.snoozed = [each for each in snoozed if each.ask.id not in self.settled]
         self._keep([ask for ask in asks if ask.id not in self.settled])
 
     def _keep(self, asks: Sequence[Ask]) -> None:
@@ -67,6 +74,7 @@ class InboxBoard:
         """An ask was settled here: it is off the board before the next look."""
         self.settled.add(ask_id)
         self._keep([ask for ask in self.asks if ask.id != ask_id])
+        self.snoozed = [each for each in self.snoozed if each.ask.id != ask_id]
         self.drafts.discard(ask_id)
         self.unsaved.pop(ask_id, None)
         self.outgoing.pop(ask_id, None)
@@ -83,7 +91,12 @@ class InboxBoard:
         return Lookalikes(ask.asker for ask in self.asks)
 
     def find(self, ask_id: str) -> Ask | None:
-        return next((ask for ask in self.asks if ask.id == ask_id), None)
+        return next((ask for ask in self.all if ask.id == ask_id), None)
+
+    @property
+    def all(self) -> list[Ask]:
+        """The asks, and those that the person has put off."""
+        return [*self.asks, *(each.ask for each in self.snoozed)]
 
 
 @dataclass(frozen=True, kw_only=True)

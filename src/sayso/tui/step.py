@@ -8,9 +8,10 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Key
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import TextArea
+from textual.widgets import Input, TextArea
 
 from sayso.asks.draft import Said, answer
 from sayso.asks.model import Kind, Question
@@ -29,6 +30,8 @@ from sayso.tui.shared import Shared
 _ROOM_FOR_WORDS = 6
 """Lines that a field for a free answer gets at least, with its border."""
 _LONGEST_PLACEHOLDER = 500
+MANY_OPTIONS = 9
+"""With more options than this they can be narrowed by words."""
 
 Entered = Callable[[Question, Said], None]
 
@@ -63,9 +66,10 @@ class Step(Vertical):
         """How many lines have not; None until the question is laid out."""
 
     def compose(self) -> ComposeResult:
-        with Pages(id="reading"):
+        with _Reading(self.read_down, id="reading"):
             yield Prose(id="question")
         yield TextLine(id="hint")
+        yield Input(placeholder=self._shared.texts.narrow_hint, id="narrow", compact=True)
         yield Choices(self._shared)
         yield TextField(self._shared.keys, id="own")
         yield TextField(self._shared.keys, id="note")
@@ -96,6 +100,8 @@ class Step(Vertical):
         self._note.put(said.note)
         self._note.display = bool(said.note)
         self._choices.display = bool(question.choices)
+        self._narrow.value = ""
+        self._narrow.display = False
         self._show_said()
         (self._choices if question.choices else self._own).focus()
         self.call_after_refresh(self._share_room)
@@ -134,7 +140,7 @@ class Step(Vertical):
         if not self.is_attached or not self.display:
             return
         choices, own = self._choices, self._own
-        beside: list[Widget] = [self.query_one("#hint"), self._note, *([own] if choices.display else [])]
+        beside: list[Widget] = [self.query_one("#hint"), self._narrow, self._note, *([own] if choices.display else [])]
         reading = self.query_one("#reading")
         room = self.size.height - reading.styles.margin.height
         room -= sum(each.outer_size.height for each in beside if each.display)
@@ -191,6 +197,8 @@ class Step(Vertical):
         question, option = self._question, self._choices.option
         if not question.choices:
             self._own.focus()
+        elif not self._choices.count():
+            return
         elif option is None:
             self.own_words()
         elif question.kind is Kind.MULTI_SELECT:
@@ -205,6 +213,8 @@ class Step(Vertical):
         option = self._choices.option
         if option is not None:
             self._say(drafts.toggle(self._question, self._said, option.id))
+        elif not self._choices.count():
+            return
         elif self._said.text.strip():
             self._say(drafts.toggle_own(self._question, self._said))
         else:
@@ -218,6 +228,46 @@ class Step(Vertical):
     def skip(self) -> None:
         self._say(drafts.skip(self._said))
         self.post_message(self.Finished())
+
+    # Narrowing many options
+
+    @property
+    def _narrow(self) -> Input:
+        return self.query_one("#narrow", Input)
+
+    @property
+    def is_narrowed(self) -> bool:
+        return self._narrow.display
+
+    def narrow(self) -> None:
+        """To the field whose words the options must have."""
+        self._narrow.display = True
+        self._narrow.focus()
+        self._share_room()
+
+    def widen(self) -> None:
+        """Show all options again."""
+        self._narrow.value = ""
+        self._narrow.display = False
+        self._choices.focus()
+        self._share_room()
+
+    @on(Input.Changed, "#narrow")
+    def _narrowed(self) -> None:
+        self._choices.narrow(self._narrow.value)
+        self._share_room()
+
+    @on(Input.Submitted, "#narrow")
+    def _to_the_found(self) -> None:
+        """Choosing takes a second key: by then the cursor is seen."""
+        self._narrow.display = bool(self._narrow.value)
+        self._choices.focus()
+        self._share_room()
+
+    def on_key(self, event: Key) -> None:
+        if event.key == "down" and self._narrow.has_focus:
+            event.stop()
+            self._to_the_found()
 
     # Writing
 
@@ -284,4 +334,22 @@ class Step(Vertical):
         page(self.query_one("#reading"), -1)
 
     def read_down(self) -> None:
-        page(self.query_one("#reading"), 1)
+        """A page on, but over no line that was never in view: where keys came faster than the screen, or somebody
+        jumped, to the first of these."""
+        reading = self.query_one("#reading")
+        if self.unseen == 0:
+            page(reading, 1)
+        else:
+            on = round(reading.scroll_y) + max(reading.size.height - 1, 1)
+            reading.scroll_to(y=min(on, self._seen), animate=False, immediate=True)
+
+
+class _Reading(Pages):
+    """The text of the question, which goes on by its own keys as by those of the screen."""
+
+    def __init__(self, on: Callable[[], None], *, id: str) -> None:
+        super().__init__(id=id)
+        self._on = on
+
+    def action_page_down(self) -> None:
+        self._on()

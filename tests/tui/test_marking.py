@@ -1,0 +1,60 @@
+"""Marking several asks in the inbox, and rejecting them together."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tui.harness import DROP, Place, select
+
+from sayso.asks.model import Answer, Settler, State
+
+pytestmark = pytest.mark.anyio
+BEN = Settler(person="ben", surface="browser")
+
+
+async def test_marked_asks_are_named_and_rejected_together_and_no_others(place: Place) -> None:
+    keep, second, third = place.ask(select("Keep me?")), place.ask(select("Second?")), place.ask(select("Third?"))
+    async with place.inbox() as anna:
+        await anna.sees("x mark", "X reject")
+        await anna.press("x", "down", "x")
+        await anna.sees("[x] Third?", "[x] Second?", "2 marked", "X reject 2 marked")
+        await anna.press("X")
+        await anna.sees("Reject these 2?", "- Second?", "- Third?")
+        assert "Keep me?" not in anna.screen().split("Reject these")[1].split("confirms")[0]
+        await anna.type("not today")
+        await anna.press("enter")
+        ended = [await place.outcome(held) for held in (second, third)]
+        await anna.sees("2 rejected.", "Keep me?")
+        await anna.sees_not("marked")
+    assert [(ask.state, ask.outcome and ask.outcome.reason) for ask in ended] == [(State.REJECTED, "not today")] * 2
+    assert place.now(keep).state is State.PENDING
+
+
+async def test_one_that_somebody_else_answered_meanwhile_is_said_and_keeps_its_answer(place: Place) -> None:
+    first, second = place.ask(DROP), place.ask(select("Second?"))
+    async with place.inbox() as anna:
+        await anna.press("x", "down", "x", "X")
+        await anna.sees("Reject these 2?")
+        place.desk.answer(first.ask.id, [Answer(question="drop", chosen=("yes",))], BEN)
+        await anna.press("enter")
+        await anna.sees("Not sent")
+        assert (await place.outcome(second)).state is State.REJECTED
+    assert place.now(first).state is State.ANSWERED
+
+
+async def test_all_that_match_a_filter_are_marked_by_one_key_and_esc_takes_marks_away(place: Place) -> None:
+    other, *many = place.ask(select("Other?")), place.ask(select("Rename a?")), place.ask(select("Rename b?"))
+    async with place.inbox() as anna:
+        assert "mark all" not in anna.screen()
+        await anna.press("/")
+        await anna.type("rename")
+        await anna.press("down")
+        await anna.sees("* mark all")
+        await anna.press("*")
+        await anna.sees("2 marked")
+        await anna.press("escape")
+        await anna.sees_not("2 marked")
+        await anna.press("*", "escape", "*")
+        await anna.sees("2 marked")
+        await anna.press("X", "enter")
+        assert [(await place.outcome(held)).state for held in many] == [State.REJECTED] * 2
+    assert place.now(other).state is State.PENDING

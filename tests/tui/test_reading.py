@@ -1,0 +1,72 @@
+"""Texts longer than their place are read by keys, to their last line, whatever came before the screen was drawn."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tui.harness import NAME, Place, select, until
+from tests.tui.test_permissions import shell, wanted
+
+from sayso.asks.model import State
+from sayso.records import replace
+
+pytestmark = pytest.mark.anyio
+MANY_LINES = shell("\n".join(f"echo {number}" for number in range(90)))
+LONG = "\n\n".join(f"Paragraph {number}." for number in range(60))
+
+
+async def test_a_burst_of_pages_ends_in_no_dead_end(place: Place) -> None:
+    held = wanted(place, MANY_LINES)
+    async with place.inbox((60, 20)) as anna:
+        await anna.open()
+        await anna.sees("more lines")
+        await anna.settled()
+        anna.burst(*["pagedown"] * 40)
+        await anna.settled()
+        for _ in range(40):
+            if "more line" not in anna.screen():
+                break
+            await anna.press("pagedown")
+        await anna.sees("echo 89", "y allow")
+        await anna.press("y")
+        assert (await place.outcome(held)).state is State.ANSWERED
+
+
+async def test_after_a_jump_to_the_end_a_page_leads_to_the_first_line_that_was_not_in_view(place: Place) -> None:
+    wanted(place, MANY_LINES)
+    async with place.inbox((60, 20)) as anna:
+        await anna.open()
+        await anna.sees("more lines")
+        reading = anna.app.screen.query_one("#reading")
+        reading.scroll_end(animate=False, immediate=True)
+        await anna.sees("echo 89", "more lines")
+        await anna.press("pagedown")
+        await anna.sees_not("echo 89")
+        assert reading.scroll_y < reading.max_scroll_y / 2
+
+
+async def test_the_preview_is_read_by_keys_and_says_how_much_is_below(place: Place) -> None:
+    place.ask(replace(NAME, text=LONG))
+    async with place.inbox((120, 24)) as anna:
+        await anna.sees("Paragraph 1.", "J ", "more lines")
+        assert "Paragraph 59." not in anna.screen()
+        await anna.press("K")
+        assert "Paragraph 1." in anna.screen()
+        for _ in range(20):
+            if "more line" not in anna.screen():
+                break
+            await anna.press("J")
+        await anna.sees("Paragraph 59.")
+        assert "more line" not in anna.screen()
+        await anna.press("K")
+        await anna.sees("more line")
+        await anna.press("ctrl+d")
+        await anna.sees_not("more line")
+
+
+async def test_a_preview_that_is_all_in_view_offers_no_reading_on(place: Place) -> None:
+    place.ask(select())
+    async with place.inbox((120, 24)) as anna:
+        await anna.sees("1-2 answer")
+        assert "more line" not in anna.screen()
+        await anna.press("J", "K")
+        await until(lambda: "1-2 answer" in anna.screen(), anna.screen)
