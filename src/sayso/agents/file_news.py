@@ -44,13 +44,11 @@ class FileNews:
             asyncio.get_running_loop().remove_reader(self._fd)
             os.close(self._fd)
 
-    async def within(self, seconds: float) -> bool:
-        """Wait for a change, at most for so long; whether there may have been one."""
+    async def within(self, seconds: float) -> None:
+        """Wait for a change, at most for so long."""
         async with Patience(seconds if self.are_told else min(seconds, LOOK_EVERY)):
             await self.changed.wait()
-        changed = self.changed.is_set() or not self.are_told
         self.changed.clear()
-        return changed
 
     def _hear(self) -> None:
         with suppress(BlockingIOError):

@@ -5,6 +5,8 @@ The system tells when the agent has written to it; nothing is read while it is q
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
@@ -12,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sayso.agents.file_news import FileNews
 from sayso.agents.takeover import Takeover
-from sayso.errors import NotFound
+from sayso.errors import NotFound, SaysoError
 from sayso.file_events import IN_A_FILE
 from sayso.roster import AgentAtWork
 from sayso.text import json_line
@@ -21,6 +23,8 @@ from sayso.web.pages import fragment
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
 from sayso.web.talk_events import BEAT, BEAT_EVENT, BYE_EVENT, OPENING, Streams
+
+logger = logging.getLogger(__name__)
 
 
 async def events(request: Request) -> Response:
@@ -36,27 +40,32 @@ async def events(request: Request) -> Response:
     )
 
 
-async def _stream(
-    request: Request, visitor: Visitor, agent: AgentAtWork, takeover: Takeover | None
-) -> AsyncIterator[bytes]:
-    """Until the session or that of the visitor ends, they leave, or the server stops."""
-    site, streams, told = site_of(request), _streams(request), None
-    yield OPENING
-    assert takeover
-    with FileNews(*((path, IN_A_FILE) for path in takeover.files)) as news, streams.wakes_at_end(news.changed):
-        while not streams.stopping:
-            if takeover is None:
+async def _stream(request: Request, visitor: Visitor, agent: AgentAtWork, takeover: Takeover) -> AsyncIterator[bytes]:
+    """Until the visitor signs out or leaves, nothing can be read any more, or the server stops."""
+    streams = _streams(request)
+    try:
+        yield OPENING
+        with FileNews(*((path, IN_A_FILE) for path in takeover.files)) as news, streams.wakes_at_end(news.changed):
+            async for message in _news(request, visitor, agent, news):
+                yield message
+    except SaysoError as error:
+        # The browser comes back by itself and finds out what is wrong then.
+        logger.warning("The stream of a session in a terminal ended: %s", error)
+
+
+async def _news(request: Request, visitor: Visitor, agent: AgentAtWork, news: FileNews) -> AsyncIterator[bytes]:
+    site, streams, told, beat = site_of(request), _streams(request), None, time.monotonic()
+    while not streams.stopping and (takeover := await agents.takeover_of(request, visitor, agent)):
+        if takeover.session != told:
+            told = takeover.session
+            html = fragment("terminal_session.html", takeover=takeover)
+            yield f"data: {json_line({'html': html, 'step': takeover.step})}\n\n".encode()
+        await news.within(BEAT)
+        if time.monotonic() - beat >= BEAT:
+            beat, signed_in = time.monotonic(), await site.do(site.accounts.session, visitor.secret)
+            yield BEAT_EVENT if signed_in else BYE_EVENT
+            if not signed_in:
                 return
-            if takeover.session != told:
-                told = takeover.session
-                html = fragment("terminal_session.html", takeover=takeover)
-                yield f"data: {json_line({'html': html, 'step': takeover.step})}\n\n".encode()
-            if not await news.within(BEAT):
-                signed_in = await site.do(site.accounts.session, visitor.secret)
-                yield BEAT_EVENT if signed_in else BYE_EVENT
-                if not signed_in:
-                    return
-            takeover = await agents.takeover_of(request, visitor, agent)
 
 
 def _streams(request: Request) -> Streams:

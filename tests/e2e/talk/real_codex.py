@@ -296,6 +296,8 @@ def test_a_session_from_a_terminal_is_taken_over_in_a_copy_and_handed_back(harbo
     after = stage.ended(conversation)
     assert after.state is RunState.COMPLETED, after.ending
     assert after.session not in (session, run.session)
+    told = [event.body["text"] for event in stage.events(after, EventKind.ELSEWHERE)]
+    assert told[0] == "In the terminal again."
     heard = harbour.heard()
     assert (
         heard.index("Sent from the page.") < heard.index("In the terminal again.") < heard.index("On the page again.")
