@@ -6,6 +6,7 @@ waits as an agent's server would.
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import signal
@@ -55,6 +56,8 @@ class Reply:
     headers: Mapping[str, str]
     text: str
     cookies: tuple[str, ...] = ()
+    size: int = 0
+    """Bytes of the body, as they were sent."""
 
     @property
     def data(self) -> Any:
@@ -158,10 +161,13 @@ class Web:
                 connection.putheader(name, value)
             connection.endheaders(body)
             reply = connection.getresponse()
+            sent_back = reply.read()
+            plain = gzip.decompress(sent_back) if reply.getheader("Content-Encoding") == "gzip" else sent_back
             return Reply(
                 status=reply.status,
                 headers={name.lower(): value for name, value in reply.getheaders()},
-                text=reply.read().decode(errors="replace"),
+                text=plain.decode(errors="replace"),
+                size=len(sent_back),
                 cookies=tuple(value for name, value in reply.getheaders() if name.lower() == "set-cookie"),
             )
         finally:

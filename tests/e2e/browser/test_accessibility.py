@@ -315,6 +315,7 @@ IN_TALK = {
 """Those that tests/e2e/talk/test_pages.py looks at."""
 NO_PAGES = {
     "/asks/{ask}/row",
+    "/asks/{ask}/files/{attachment}",
     "/asks/{ask}/questions/{place:int}",
     "/commands/{operation}/{stream}",
     "/runs/{run}",
