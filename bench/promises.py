@@ -17,7 +17,7 @@ from functools import cache
 
 from bench.tables import setting, table
 
-from bench import commands, gates, guards, lines, rules, sandboxes, starts
+from bench import chats, commands, gates, guards, lines, rules, sandboxes, starts
 
 Samples = Sequence[float]
 
@@ -103,6 +103,11 @@ PROMISES = {
         says="With a thousand rules a shell line and an edit are decided in at most 5 times what ten rules take.",
         at_most=5,
         measure=lambda: rules.decided(ROUNDS),
+    ),
+    "chat-answer": Promise(
+        says="A button pressed in Telegram reaches the agent in at most 5 times what an answer at the desk takes.",
+        at_most=5,
+        measure=lambda: asyncio.run(chats.measured(ROUNDS)),
     ),
     "talk-line": Promise(
         says="A line that an agent prints is on the page's stream in at most 10 times what a bare stream takes (P-58).",

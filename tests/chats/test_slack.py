@@ -47,8 +47,15 @@ def office(open_sqlite: OpenStore, tmp_path: Path, server: Slack) -> Office:
 def linked(office: Office, server: Slack) -> SlackUser:
     ada = server.user("UADA")
     ada.writes(office.chats.make_code(ChatKind.SLACK, "ada"))
-    assert "You are ada here" in server.next().text
+    assert "You are ada here" in new(server).text
     return ada
+
+
+def new(server: Slack) -> Posted:
+    """The next new message that everybody in its room sees."""
+    while not isinstance(found := server.next(), Posted) or found.changed or found.only_for:
+        pass
+    return found
 
 
 def ephemeral(server: Slack) -> str:
@@ -70,7 +77,7 @@ def test_a_question_arrives_and_a_press_answers_it_and_is_acknowledged_afterward
     def work() -> None:
         ada = linked(office, server)
         ask = office.ask(COLOUR)
-        sent = server.next()
+        sent = new(server)
         assert sent.channel == "DUADA"
         assert "Which colour?\n\n1. Red\n2. Blue: as the sky" in sent.text
         assert list(sent.buttons) == ["Red", "Blue"]
@@ -90,9 +97,9 @@ def test_words_in_the_thread_of_a_question_are_its_answer(office: Office, server
     def work() -> None:
         ada = linked(office, server)
         ask = office.ask(NAME)
-        sent = server.next()
+        sent = new(server)
         ada.writes("not a reply")
-        assert server.next().text == answering.WHICH
+        assert new(server).text == answering.WHICH
         ada.writes("<b> & https://x.example", answers=sent, bot_id="B1")
         ada.writes("<b> & more", answers=sent)
         assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
@@ -105,7 +112,7 @@ def test_a_stranger_a_stolen_message_and_a_replayed_button_change_nothing(office
     def work() -> None:
         ada, eve = linked(office, server), server.user("UEVE")
         ask = office.ask()
-        sent = server.next()
+        sent = new(server)
         value = sent.buttons["Yes"]
         eve.presses_value(value, sent)
         assert ephemeral(server) == answering.NOT_YOURS
@@ -117,7 +124,7 @@ def test_a_stranger_a_stolen_message_and_a_replayed_button_change_nothing(office
             ada.presses_value(made_up, sent)
             assert ephemeral(server) == answering.NOT_OURS
         eve.writes("Yes", answers=sent)
-        assert server.next().text == answering.WHO_ARE_YOU
+        assert new(server).text == answering.WHO_ARE_YOU
         assert office.state(ask) is State.PENDING
         at = server.new_ts()
         ada.presses_value(value, sent, at=at)
@@ -138,7 +145,7 @@ def test_a_permission_takes_two_presses(office: Office, server: Slack, monkeypat
     def work() -> None:
         ada = linked(office, server)
         ask = office.permission()
-        sent = server.next()
+        sent = new(server)
         assert "Shell command\n│ git push" in sent.exact
         ada.presses(sent, "Allow…")
         asks_again = changed(server)
@@ -160,7 +167,7 @@ def test_a_line_that_slack_ends_is_opened_anew_and_limits_are_kept(office: Offic
         assert wait_until(lambda: server.opened > before, 20)
         server.soon(lambda: server.limited.append("chat.postMessage"))
         ask = office.ask()
-        ada.presses(server.next(), "Yes")
+        ada.presses(new(server), "Yes")
         assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
         server.soon(lambda: server.gone.add("DUADA"))
         office.ask(NAME)
@@ -175,7 +182,7 @@ def test_hostile_words_ping_nobody_and_answers_elsewhere_are_told(office: Office
         options = tuple(Option(id=str(number), label=f"Choice {number}") for number in range(7))
         text = "<!channel> *bold* <https://evil.example|ok> \u202e :smile: & <@UADA>"
         ask = office.ask(Question(id="1", text=text, kind=Kind.SELECT, options=options))
-        sent = server.next()
+        sent = new(server)
         assert text.replace("\u202e", "<U+202E>") in sent.text
         assert len(sent.buttons) == 7
         assert "<!" not in sent.data["text"]

@@ -51,8 +51,15 @@ def linked(office: Office, server: Telegram) -> TelegramUser:
     """Ada, who has sent the code that was made for her."""
     ada = server.user(ADA, "ada_l")
     ada.writes(office.chats.make_code(ChatKind.TELEGRAM, "ada"))
-    assert "You are ada here" in server.next().text
+    assert "You are ada here" in new(server).text
     return ada
+
+
+def new(server: Telegram) -> Sent:
+    """The next new message; those that change and what is said of presses are left out."""
+    while not isinstance(found := server.next(), Sent) or found.edits:
+        pass
+    return found
 
 
 def toast(server: Telegram) -> str:
@@ -73,7 +80,7 @@ def test_a_question_arrives_with_its_options_and_a_press_answers_it(office: Offi
     def work() -> None:
         ada = linked(office, server)
         ask = office.ask(COLOUR)
-        sent = server.next()
+        sent = new(server)
         assert sent.chat == ADA
         assert sent.text.startswith("codex in shop asks\n\nWhich colour?\n\n1. Red\n2. Blue: as the sky")
         assert wording.IN_YOUR_WORDS in sent.text
@@ -95,17 +102,17 @@ def test_words_that_reply_to_a_question_are_its_answer(office: Office, server: T
     def work() -> None:
         ada = linked(office, server)
         first, second = office.ask(NAME), office.ask(COLOUR)
-        sent = {found.text.split("\n\n")[1].split("\n")[0]: found for found in (server.next(), server.next())}
+        sent = {found.text.split("\n\n")[1].split("\n")[0]: found for found in (new(server), new(server))}
         ada.writes("a *green* one", answers=sent["Which colour?"])
         assert wait_until(lambda: office.state(second) is State.ANSWERED, 20)
         assert office.answer(second) == ((), "a *green* one")
         assert office.state(first) is State.PENDING
         ada.writes("Sayso")
-        while (told := server.next()).text != answering.WHICH:
+        while (told := new(server)).text != answering.WHICH:
             pass
         assert office.state(first) is State.PENDING
         ada.writes("Sayso", answers=sent["What is it called?"], forward_origin={"type": "user"})
-        while (told := server.next()).text != answering.FORWARDED:
+        while (told := new(server)).text != answering.FORWARDED:
             pass
         assert told.data["reply_parameters"]["message_id"]
         assert office.state(first) is State.PENDING
@@ -117,7 +124,7 @@ def test_an_ask_that_is_settled_elsewhere_says_so_in_the_chat(office: Office, se
     def work() -> None:
         ada = linked(office, server)
         ask = office.ask()
-        sent = server.next()
+        sent = new(server)
         office.desk.answer(ask.id, [Answer(question="1", chosen=("yes",))], ANNA)
         after = changed(server)
         assert after.text.endswith(f"Answered by {ANNA.person} in {ANNA.surface}.")
@@ -133,7 +140,7 @@ def test_a_stranger_a_stolen_message_and_a_replayed_button_change_nothing(office
     def work() -> None:
         ada, eve = linked(office, server), server.user(EVE, "eve")
         ask = office.ask()
-        sent = server.next()
+        sent = new(server)
         data = sent.buttons["Yes"]
         # Somebody who is not linked, with the very data of the button, from their own chat and from hers.
         eve.presses_data(data, sent, chat=EVE)
@@ -150,7 +157,7 @@ def test_a_stranger_a_stolen_message_and_a_replayed_button_change_nothing(office
         ada.presses_data(data, sent, chat=-100)
         assert toast(server) == answering.NOT_YOURS
         eve.writes("Yes", answers=sent)
-        assert server.next().text == answering.WHO_ARE_YOU
+        assert new(server).text == answering.WHO_ARE_YOU
         assert office.state(ask) is State.PENDING
         number = ada.presses(sent, "Yes")
         update = server.updates[number]
@@ -176,13 +183,13 @@ def test_a_button_of_an_ask_that_has_changed_or_is_old_changes_nothing(
     def work() -> None:
         ada = linked(office, server)
         ask = office.ask()
-        sent = server.next()
+        sent = new(server)
         if broken == "ask":
             office.desk.change(lambda table: table.change(replace(ask, title="Ship all of it?"), ask, kind="noted"))
             said = changed(server)
             assert "asked again below" in said.text
             assert said.buttons == {}
-            again = server.next()
+            again = new(server)
             assert "Ship all of it?" in again.text
         else:
             monkeypatch.setattr(answering, "MESSAGE_LIFE", -1)
@@ -196,16 +203,18 @@ def test_a_button_of_an_ask_that_has_changed_or_is_old_changes_nothing(
 def test_a_permission_is_allowed_by_two_presses_on_a_message_that_shows_all_of_it(
     office: Office, server: Telegram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(answering, "READING_MS", 600_000)
+
     def work() -> None:
         ada = linked(office, server)
         ask = office.permission()
-        sent = server.next()
+        sent = new(server)
         assert "Shell command\n│ git push" in sent.exact
         assert "Folder\n│ /srv/shop" in sent.exact
         assert list(sent.buttons) == ["Allow…", "Deny"]
         # The second press alone, sealed or not, is not enough.
         ada.writes("yes", answers=sent)
-        assert server.next().text == answering.PRESS
+        assert new(server).text == answering.PRESS
         ada.presses(sent, "Allow…")
         asks_again = changed(server)
         assert list(asks_again.buttons) == ["Yes, allow it", "Back"]
@@ -216,7 +225,9 @@ def test_a_permission_is_allowed_by_two_presses_on_a_message_that_shows_all_of_i
         ada.presses(asks_again, "Yes, allow it")
         asks_again = changed(server)
         ada.presses(asks_again, "Yes, allow it")
-        assert wait_until(lambda: office.state(ask) is State.PENDING, 1)
+        while toast(server) != answering.TOO_QUICK:
+            pass
+        assert office.state(ask) is State.PENDING
         monkeypatch.setattr(answering, "READING_MS", 0)
         ada.presses(asks_again, "Yes, allow it")
         assert changed(server).text.endswith("Allowed by you in Telegram.")
@@ -224,7 +235,7 @@ def test_a_permission_is_allowed_by_two_presses_on_a_message_that_shows_all_of_i
         assert verdict
         assert verdict.allows(PUSH)
         other = office.permission()
-        ada.presses(server.next(), "Deny")
+        ada.presses(new(server), "Deny")
         assert changed(server).text.endswith("Denied by you in Telegram.")
         assert office.by(other) == ("ada", "Telegram")
 
@@ -239,16 +250,16 @@ def test_what_does_not_fit_whole_is_opened_and_cannot_be_answered_there(
     def work() -> None:
         ada = linked(office, server)
         long = office.permission(replace(PUSH, data={"input": {"command": "echo " + "x" * 5000}}))
-        sent = server.next()
+        sent = new(server)
         assert sent.buttons == {"Open": f"https://sayso.example.org/asks/{long.id}"}
         assert "Open it to see all of it and decide." in sent.text
         office.ask(replace(YES_NO, text="y" * 5000))
-        assert list(server.next().buttons) == ["Open"]
+        assert list(new(server).buttons) == ["Open"]
         office.ask(YES_NO, replace(NAME, id="2"))
-        several = server.next()
+        several = new(server)
         assert list(several.buttons) == ["Open"]
         ada.writes("yes", answers=several)
-        assert server.next().text == answering.NOT_WHOLE
+        assert new(server).text == answering.NOT_WHOLE
         assert all(ask.state is State.PENDING for ask in office.desk.inbox())
 
     office.while_running(work)
@@ -260,7 +271,7 @@ def test_hostile_words_stay_words(office: Office, server: Telegram) -> None:
         text = "<b>ok</b> [x](https://evil.example) *y* \u202eevil @channel"
         options = (Option(id="1", label="A\u200b"), Option(id="2", label="B\nC"))
         office.ask(Question(id="1", text=text, kind=Kind.SELECT, options=options))
-        sent = server.next()
+        sent = new(server)
         assert "<b>ok</b> [x](https://evil.example) *y* <U+202E>evil @channel" in sent.text
         assert list(sent.buttons) == ["1", "2"]
         assert "1. A<U+200B>" in sent.text
@@ -276,21 +287,21 @@ def test_a_code_links_once_and_guessing_is_slow(office: Office, server: Telegram
         ada = server.user(ADA, "ada_l")
         ada.writes(code, chat={"id": -5, "type": "group"})
         ada.writes(linked_by)
-        assert "You are ada here" in server.next().text
+        assert "You are ada here" in new(server).text
         assert [(link.user, link.label) for link in office.chats.links()] == [("ada", "@ada_l")]
         eve.writes(code)
-        assert server.next().text == answering.WRONG_CODE
+        assert new(server).text == answering.WRONG_CODE
         for _ in range(4):
             eve.writes("ABCD-EFGH")
-            assert server.next().text == answering.WRONG_CODE
+            assert new(server).text == answering.WRONG_CODE
         late = office.chats.make_code(ChatKind.TELEGRAM, "ada")
         eve.writes(late)
-        assert server.next().text == answering.WAIT
+        assert new(server).text == answering.WAIT
         ada.writes("/stop")
-        assert server.next().text == answering.UNLINKED
+        assert new(server).text == answering.UNLINKED
         assert office.chats.links() == []
         ada.writes("hello")
-        assert server.next().text == answering.WHO_ARE_YOU
+        assert new(server).text == answering.WHO_ARE_YOU
 
     office.while_running(work)
 
@@ -299,7 +310,7 @@ def test_who_was_revoked_or_blocks_the_bot_is_linked_no_more(office: Office, ser
     def work() -> None:
         ada = linked(office, server)
         ask = office.ask()
-        sent = server.next()
+        sent = new(server)
         office.desks.accounts.revoke_user("ada")
         ada.presses(sent, "Yes")
         assert toast(server) in (answering.NOT_YOURS, answering.NOT_OURS)
@@ -328,7 +339,7 @@ def test_wishes_presence_and_pages_decide_who_is_told(office: Office, server: Te
         assert wait_until(lambda: office.store.read(lambda tx: tx.one("claimed", key=key)) is not None, 20)
         office.looking.clear()
         told = office.ask(COLOUR)
-        assert "Which colour?" in server.next().text
+        assert "Which colour?" in new(server).text
         assert office.desk.get(told.id).state is State.PENDING
 
     office.while_running(work)
@@ -339,7 +350,7 @@ def test_limits_of_the_server_are_kept_and_nothing_is_lost(office: Office, serve
         ada = linked(office, server)
         server.soon(lambda: server.limited.extend([("sendMessage", 1), ("getUpdates", 1)]))
         ask = office.ask()
-        sent = server.next()
+        sent = new(server)
         ada.presses(sent, "Yes")
         assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
 
@@ -366,7 +377,7 @@ def test_an_update_is_confirmed_only_once_the_store_has_it_and_counts_once_after
     def work() -> None:
         ada = linked(office, server)
         ask = office.ask()
-        sent = server.next()
+        sent = new(server)
         number = ada.presses(sent, "Yes")
         assert wait_until(lambda: len(taken) == 2, 20)
         assert taken == [answering.SENT, answering.SENT]
@@ -386,7 +397,7 @@ def test_one_of_two_servers_polls_and_the_other_takes_over(
     def work() -> None:
         linked(office, server)
         office.ask()
-        server.next()
+        new(server)
         assert server.conflicts == 0
         (chat,) = office.chats.all()
         assert chat.held_by in {office.store.bell().process, other.bell().process}
@@ -440,7 +451,7 @@ def test_a_server_that_is_away_is_found_again(
         with server.running():
             ada = linked(office, server)
             ask = office.ask()
-            ada.presses(server.next(), "Yes")
+            ada.presses(new(server), "Yes")
             assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
 
     office.while_running(work)

@@ -120,6 +120,8 @@ class ChatDesk:
     ) -> ChatLink | None:
         """Link whoever brings a code; None where it was used, is too old or never was. Brought again by the same one,
         it is what it was. One that was made for a room says itself who they are."""
+        if not code.isascii():
+            return None
         now, linked = self._clock(), [account_there]
 
         def work(tx: Transaction) -> bool:

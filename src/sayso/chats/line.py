@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -13,6 +15,7 @@ from pathlib import PurePath
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from sayso.accounts import opens_on_other_devices
 from sayso.asks.desk import AskDesk
 from sayso.asks.mark import mark
 from sayso.asks.model import Ask
@@ -35,6 +38,11 @@ T = TypeVar("T")
 TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = 1.0, 300.0
 """Seconds until a chat that fails is tried again, where it names none: the first time, and the most this grows to."""
+OUR_FAULT = "Something went wrong here, and this was not taken. Answer in your inbox."
+GRACE = 3.0
+"""Seconds that what is on its way has at the end."""
+GATHER = 0.02
+"""Seconds in which further changes join one look."""
 STEADY = 5.0
 """Seconds after which a chat that is listened to works."""
 
@@ -64,6 +72,7 @@ class ChatLine:
         """Messages that are being sent or changed."""
         self._seen: dict[str, int] = {}
         """Of messages that say what is so: the version of the ask that was looked at."""
+        self._faults: Counter[str] = Counter()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def look_again(self) -> None:
@@ -73,13 +82,20 @@ class ChatLine:
         """Endless until cancelled."""
         label = self._kind.label
         try:
-            async with opened(self._kind, self.chat.access) as adapter, asyncio.TaskGroup() as both:
+            opening = opened(self._kind, self.chat.access)
+            async with opening as adapter, self._seeing_through(), asyncio.TaskGroup() as both:
                 both.create_task(endless(f"Listening to {label}", partial(self._hear, adapter)))
                 both.create_task(endless(f"Telling {label}", partial(self._watch, adapter)))
         except ChatFailed as error:  # it cannot be spoken with at all
             await self._note_trouble(str(error))
+
+    @asynccontextmanager
+    async def _seeing_through(self) -> AsyncIterator[None]:
+        """What is on its way when the line ends gets a moment: a message that was sent is to be known by its place."""
+        try:
+            yield
         finally:
-            await self._sending.cancel()
+            await self._sending.finish(GRACE)
 
     # What comes in
 
@@ -87,16 +103,18 @@ class ChatLine:
         """Endless: what fails is tried again, after as long as the chat wants to be left alone."""
         wait = FIRST_WAIT
         while True:
-            began, steady = _now(), self._sending.start(self._note_no_trouble())
+            began, steady = _now(), asyncio.get_running_loop().create_task(self._note_no_trouble())
             try:
                 read_to = (await self._do(self._chats.get, self._kind)).read_to
                 await adapter.listen(partial(self._heard, adapter), read_to)
                 after = 0.0
             except SaysoError as error:
-                steady.cancel()
                 after = (error.retry_after if isinstance(error, ChatFailed) else None) or 0.0
                 logger.warning("%s cannot be listened to just now: %s", self._kind.label, error)
+                steady.cancel()
                 await self._note_trouble(str(error))
+            finally:
+                steady.cancel()
             wait = FIRST_WAIT if _now() - began > STEADY else min(2 * wait, LONGEST_WAIT)
             await asyncio.sleep(max(after, wait))
 
@@ -106,17 +124,29 @@ class ChatLine:
         await self._note_trouble("")
 
     async def _heard(self, adapter: ChatAdapter, what: Pressed | Wrote) -> ChatSaid:
-        answers = self._parts.answers
-        said = await (
-            self._do(answers.pressed, self._kind, what)
-            if isinstance(what, Pressed)
-            else self._do(answers.wrote, self._kind, what)
-        )
+        said = await self._answered(what)
         if isinstance(what, Pressed) and what.read_to and said.room:
             await self._do(self._chats.note_read, self._kind, what.read_to)
         if said.message:
             self._sending.start(self._redraw(adapter, said.message))
         return said
+
+    async def _answered(self, what: Pressed | Wrote) -> ChatSaid:
+        """What came of it. What fails by a fault of ours is tried a few times and then told as not taken: it must not
+        keep all that comes after it."""
+        answers = self._parts.answers
+        try:
+            if isinstance(what, Pressed):
+                return await self._do(answers.pressed, self._kind, what)
+            return await self._do(answers.wrote, self._kind, what)
+        except SaysoError:  # of the store: once that is back, the chat says it again
+            raise
+        except Exception:
+            self._faults[what.id] += 1
+            if self._faults[what.id] < TRIES:
+                raise
+            logger.exception("What was said in %s could not be taken", self._kind.label)
+            return ChatSaid(text=OUR_FAULT)
 
     async def _note_trouble(self, trouble: str) -> None:
         try:
@@ -135,6 +165,7 @@ class ChatLine:
             except SaysoError as error:
                 logger.warning("Cannot look whom to tell by %s just now: %s", self._kind.label, error)
                 wait = FIRST_WAIT
+            await asyncio.sleep(GATHER)
             async with Patience(wait):
                 await rung.wait()
 
@@ -167,6 +198,8 @@ class ChatLine:
         since = min(link.created_at for link in theirs)
         looks = self._parts.looks(user)
         news = await self._do(self._asked.look, user, theirs[0].system_account, since, looks)
+        if news.asks:  # what they wished a moment ago holds for what was asked since
+            theirs = [link for link in await self._do(self._chats.links_in, self._kind) if link.user == user]
         for ask in news.asks:
             kind = NewsKind.PERMISSION if ask.is_permission else NewsKind.QUESTION
             for link in theirs:
@@ -279,7 +312,8 @@ class ChatLine:
 
     def _address(self, ask: Ask) -> str:
         """Where its page is, as far as people can get there from elsewhere."""
-        return f"{self._parts.web_url.rstrip('/')}/asks/{ask.id}" if self._parts.web_url else ""
+        page = self._parts.web_url.rstrip("/")
+        return f"{page}/asks/{ask.id}" if page and opens_on_other_devices(page) else ""
 
 
 def _now() -> float:

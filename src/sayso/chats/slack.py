@@ -6,6 +6,7 @@ no markup, no mention, no link.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -28,6 +29,8 @@ IN_A_ROW = 5
 MOST_OPTIONS = 20
 BEAT = 20.0
 """Seconds between two signs of life."""
+AT_ONCE = 1.0
+"""Seconds: a line that is to be opened anew so soon is not opened again right away."""
 _SLOWLY = 300.0
 _NO_ENTRY = (
     "invalid_auth",
@@ -73,12 +76,15 @@ class Slack(ChatAdapter):
     async def _listen_once(self, heard: Heard, telling: BackgroundTasks) -> None:
         """Until Slack wants the line to be opened anew, which it does every few hours."""
         opened = await self._call("apps.connections.open", self._access["app_token"])
+        began = asyncio.get_running_loop().time()
         async with self._http.socket(str(opened["url"]), BEAT) as line:
             async for frame in line:
                 said = _json(frame.data)
                 if said.get("type") == "disconnect":
                     if said.get("reason") == "link_disabled":
                         raise ChatFailed("Slack's Socket Mode is turned off for this app. Turn it on there.", _SLOWLY)
+                    if asyncio.get_running_loop().time() - began < AT_ONCE:
+                        break
                     return
                 if "envelope_id" in said:
                     then = await self._taken(said, heard)
@@ -169,7 +175,7 @@ class Slack(ChatAdapter):
 
 
 def _drawn(message: ChatMessage) -> dict[str, Any]:
-    parts = [_section(message.heading, bold=True)]
+    parts = [_section(message.heading, style={"bold": True})]
     if message.body:
         parts.append(_exactly(message.body) if message.exact else _section(f"\n{message.body}"))
     if message.hint:
@@ -181,8 +187,7 @@ def _drawn(message: ChatMessage) -> dict[str, Any]:
     return {"blocks": blocks, **plain, "unfurl_links": False, "unfurl_media": False}
 
 
-def _section(text: str, *, bold: bool = False) -> dict[str, Any]:
-    style = {"style": {"bold": True}} if bold else {}
+def _section(text: str, **style: Any) -> dict[str, Any]:
     return {"type": "rich_text_section", "elements": [{"type": "text", "text": text, **style}]}
 
 

@@ -7,6 +7,7 @@ Texts are sent without any markup of theirs; only places in them are marked, by 
 from __future__ import annotations
 
 import logging
+from collections.abc import Coroutine
 from typing import Any
 
 from sayso.bridge import BackgroundTasks
@@ -82,21 +83,11 @@ class Telegram(ChatAdapter):
 
     # What comes
 
-    async def _taken(self, update: dict[str, Any], heard: Heard) -> Any:
+    async def _taken(self, update: dict[str, Any], heard: Heard) -> Coroutine[Any, Any, None] | None:
         """Hand on what an update says. What is to be said then, as something to do; None for nothing."""
         name = str(update["update_id"])
         if (pressed := update.get("callback_query")) and "data" in pressed:
-            at = pressed.get("message") or {}
-            said = await heard(
-                Pressed(
-                    id=name,
-                    token=str(pressed["data"]),
-                    account=str(pressed["from"]["id"]),
-                    room=str((at.get("chat") or {}).get("id", "")),
-                    place=str(at.get("message_id", "")),
-                )
-            )
-            return self._answer(pressed["id"], said)
+            return self._answer(pressed["id"], await heard(_pressed(name, pressed)))
         if (wrote := update.get("message")) and isinstance(wrote.get("text"), str) and "from" in wrote:
             said = await heard(_wrote(name, wrote))
             return self._reply(wrote, said) if said.text else None
@@ -152,6 +143,17 @@ def _failure(status: int, data: dict[str, Any]) -> ChatFailed:
         case 429:
             return ChatFailed(text, float(after) if isinstance(after, int) else AGAIN)
     return ChatFailed(text, AGAIN if int(code) >= 500 else None)
+
+
+def _pressed(name: str, query: dict[str, Any]) -> Pressed:
+    at = query.get("message") or {}
+    return Pressed(
+        id=name,
+        token=str(query["data"]),
+        account=str(query["from"]["id"]),
+        room=str((at.get("chat") or {}).get("id", "")),
+        place=str(at.get("message_id", "")),
+    )
 
 
 def _wrote(name: str, message: dict[str, Any]) -> Wrote:
