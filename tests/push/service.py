@@ -114,7 +114,7 @@ class PushService:
 
 @contextmanager
 def push_service() -> Iterator[PushService]:
-    certificate = _certificate()
+    certificate = certificate_file()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Door)
     theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     theirs.load_cert_chain(certificate)
@@ -177,7 +177,7 @@ def sender_of(pushed: Pushed) -> dict[str, Any]:
 
 
 @cache
-def _certificate() -> Path:
+def certificate_file() -> Path:
     """A certificate for `localhost` with its key, which signs itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])

@@ -10,13 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import httpx2
 import pytest
 from tests import warm
+from tests.e2e.clients.install import conformance_suite
 from tests.e2e.http.conformance import VERSIONS, Run, documented_exceptions, documented_score, run_suite
 from tests.e2e.http.harness import Place, Replica, new_token
 from tests.e2e.http.proxy import with_token
 from tests.e2e.http.reference_site import serving
+from tests.e2e.http.signing_in import Clicker, Program
 from tests.e2e.stdio.bridge import Start, bridge
+from tests.ports import lasting_port
 
 _PROGRAMS = Path(sys.executable).parent
 Judge = Callable[[str, str, str], None]
@@ -45,6 +49,26 @@ pytestmark = pytest.mark.timeout(500)  # the suite and a Node.js for it may have
 def test_sayso_over_http(judge: Judge, server: Replica, shared_place: Place) -> None:
     with with_token(server.port, new_token(shared_place, "conformance")) as address:
         judge("Sayso", "HTTP", address)
+
+
+def test_signing_in(server: Replica, shared_place: Place, http: httpx2.Client) -> None:
+    """What the suite has for authorization servers, with a person who agrees where it asks somebody to open a page."""
+    port = lasting_port()
+    clicker = Clicker(shared_place, server)
+    program = Program(server, http, redirect_uris=[f"http://127.0.0.1:{port}/callback"])
+    flags = ["--url", server.address, "--client-id", program.id, "--resource", server.mcp, "--port", str(port)]
+    said = ""
+    with subprocess.Popen(
+        [*conformance_suite(), "authorization", *flags], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as suite:
+        assert suite.stdout is not None
+        for line in suite.stdout:
+            said += line
+            if line.startswith(f"{server.address}/oauth/authorize?"):
+                agreed = clicker.say(clicker.look_at_waiting(line.strip()), "connect")
+                assert http.get(agreed.headers["location"]).status_code == 200
+    clicker.close()
+    assert (suite.returncode, "Total: 2 passed, 0 failed" in said) == (0, True), said
 
 
 def test_sayso_on_stdio(judge: Judge, shared_place: Place) -> None:
