@@ -162,7 +162,8 @@ class RunDesk(DetachedDesk[Run]):
                 return run
             return self._change(tx, self._as_ended(run, *over), run)
 
-        return self._store.write(work)
+        # What was printed can be read again.
+        return self._store.note(work) if over is None else self._store.write(work)
 
     # Speaking
 

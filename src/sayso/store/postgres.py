@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 from sayso.errors import Conflict, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import Bell
@@ -140,13 +140,21 @@ class PostgresStore(Store):
             return work(PostgresTransaction(connection))
 
     def write(self, work: Callable[[Transaction], T]) -> T:
+        return self._written(work)
+
+    def note(self, work: Callable[[Transaction], T]) -> T:
+        return self._written(work, "SET LOCAL synchronous_commit = off")
+
+    def _written(self, work: Callable[[Transaction], T], *first: LiteralString) -> T:
         for _ in range(TRIES):
             with suppress(Conflict, pg.SerializationFailure, pg.DeadlockDetected):
-                return self._write_once(work)
+                return self._write_once(work, *first)
         raise StoreUnavailable(f"The store at {self.where} was busy for {TRIES} tries. Try again.")
 
-    def _write_once(self, work: Callable[[Transaction], T]) -> T:
+    def _write_once(self, work: Callable[[Transaction], T], *first: LiteralString) -> T:
         with _explained(self.where), self._pool.lent() as connection, connection.transaction():
+            for statement in first:
+                connection.execute(statement)
             result = work(PostgresTransaction(connection))
             # Part of the transaction: heard only if it is kept, and only then.
             connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))

@@ -1,4 +1,5 @@
-"""The embedded store: one SQLite file, shared by every process of one machine. One connection, one lock."""
+"""The embedded store: one SQLite file, shared by every process of one machine. One connection, one lock; and a second
+one, once somebody wants to look while another thread writes."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from sayso.store.store import Row, Store, Transaction, newest, queries, schema, 
 
 T = TypeVar("T")
 BUSY_SECONDS = 10.0
+_DURABLE = "FULL"
 
 
 class SqliteTransaction:
@@ -65,7 +67,8 @@ class SqliteStore(Store):
 
     def __init__(self, file: Path | None, bell_dir: Path | None = None) -> None:
         self._file, self._wanted_bell_dir = file, bell_dir
-        self._lock = threading.RLock()
+        self._lock, self._opening = threading.RLock(), threading.Lock()
+        self._second: SqliteStore | None = None
         self._local = LocalBell() if file is None else None
         self._bell: Bell | None = None
         self._bell_dir: Path | None = None
@@ -81,11 +84,26 @@ class SqliteStore(Store):
         return str(self._file) if self._file else "memory"
 
     def read(self, work: Callable[[Transaction], T]) -> T:
+        if not self._lock.acquire(blocking=False):
+            # Somebody may be waiting for a disk.
+            return self._beside()._read(work)
+        try:
+            return self._read(work)
+        finally:
+            self._lock.release()
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        return self._written(work, _DURABLE)
+
+    def note(self, work: Callable[[Transaction], T]) -> T:
+        return self._written(work, "NORMAL")
+
+    def _read(self, work: Callable[[Transaction], T]) -> T:
         with self._lock, self._explained(), self._transaction("BEGIN") as connection:
             return work(SqliteTransaction(connection))
 
-    def write(self, work: Callable[[Transaction], T]) -> T:
-        with self._lock, self._explained(), self._transaction("BEGIN IMMEDIATE") as connection:
+    def _written(self, work: Callable[[Transaction], T], synchronous: str) -> T:
+        with self._lock, self._explained(), self._transaction("BEGIN IMMEDIATE", synchronous) as connection:
             before, transaction = connection.total_changes, SqliteTransaction(connection)
             result = work(transaction)
             changed = connection.total_changes > before
@@ -94,6 +112,8 @@ class SqliteStore(Store):
         return result
 
     def bell(self) -> Bell:
+        if self._bell is not None:
+            return self._bell
         with self._lock, self._explained():
             if self._bell is None:
                 self._bell = self._hang_bell()
@@ -115,6 +135,18 @@ class SqliteStore(Store):
             if bell := self._bell or self._local:
                 bell.close()
             self._connection.close()
+        with self._opening:
+            if self._second:
+                self._second.close()
+
+    def _beside(self) -> SqliteStore:
+        """The same store by a second connection, opened when it is first needed."""
+        if self._file is None:
+            return self
+        with self._opening:
+            if self._second is None:
+                self._second = SqliteStore(self._file, self._wanted_bell_dir)
+            return self._second
 
     def _open(self) -> sqlite3.Connection:
         with self._explained():
@@ -171,16 +203,21 @@ class SqliteStore(Store):
             connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema_version', ?)", (str(step),))
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, begin: str, synchronous: str = _DURABLE) -> Iterator[sqlite3.Connection]:
         connection = self._current()
-        connection.execute(begin)
+        if synchronous != _DURABLE:
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
         try:
+            connection.execute(begin)
             yield connection
             connection.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            if synchronous != _DURABLE:
+                connection.execute(f"PRAGMA synchronous = {_DURABLE}")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -250,7 +287,7 @@ def _connect(file: Path | None) -> sqlite3.Connection:
     )
     try:
         connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {_DURABLE}")
         connection.execute("PRAGMA foreign_keys = ON")
     except sqlite3.Error:
         connection.close()

@@ -54,6 +54,12 @@ class Store(ABC):
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run `work`, make it durable, and ring the bell. On a Conflict `work` runs again."""
 
+    @abstractmethod
+    def note(self, work: Callable[[Transaction], T]) -> T:
+        """The same, without waiting for a disk, for what would be read again from elsewhere: everybody sees it at once,
+        whatever becomes of this process, but a power cut may take it back. What is written later never stays without
+        it."""
+
     def secret(self, name: str) -> bytes:
         """A random key that all processes of this store share, made when it is first wanted."""
 
