@@ -13,15 +13,37 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.programs.model import use
-from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.conftest import PATIENCE, SignIn
 from tests.e2e.talk.real_agents import CLAUDE, CODEX, GEMINI, RealAgent, RealTalk, allow, over, real_talk
-from tests.e2e.talk.stage import begin, card
+from tests.e2e.talk.stage import Stage, begin, card
 from tests.e2e.talk.stage import say as go_on
 from tests.trees.repositories import git, new_repository
 from tests.web.house import USER
 
-SECONDS = 90
+from sayso.running import speaking
+
+SECONDS = 180
+"""In which a real agent does a step. On a busy machine it takes a minute to start."""
 AWAIT = "sh -c 'until test -e {}; do sleep 0.1; done'"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patient() -> Iterator[None]:
+    expect.set_options(timeout=SECONDS * 1000)
+    yield
+    expect.set_options(timeout=PATIENCE)
+
+
+@pytest.fixture
+def sign_in(sign_in: SignIn) -> SignIn:
+    """The same, with as much patience."""
+
+    def signed_in(path: str, to: Stage) -> Page:
+        page = sign_in(path, to=to)
+        page.set_default_timeout(SECONDS * 1000)
+        return page
+
+    return signed_in
 
 
 @pytest.fixture(scope="module", params=[CLAUDE, CODEX, GEMINI], ids=lambda agent: agent.key)
@@ -71,6 +93,7 @@ def test_a_message_while_it_works_is_taken_up_or_waits_for_the_next_turn(
     go_on(page, "Mind the CURRENT")
     talk.stage.until_true(lambda: _kept(talk, conversation))
     talk.kill_server()
+    talk.stage.until_true(lambda: _handed_on(talk, conversation))
     go.touch()
     over(page, 1)
     if talk.agent.steers:
@@ -83,6 +106,12 @@ def test_a_message_while_it_works_is_taken_up_or_waits_for_the_next_turn(
 def _kept(talk: RealTalk, conversation: str) -> bool:
     """Whether a message was written down, to be said now or later."""
     return talk.stage.latest(conversation).said > 1 or bool(talk.stage.runs.queue.of(conversation))
+
+
+def _handed_on(talk: RealTalk, conversation: str) -> bool:
+    """Whether the agent has been told all that was said to it."""
+    run = talk.stage.latest(conversation)
+    return speaking.state(run.folder).handed_on >= run.said
 
 
 def test_a_queued_message_begins_the_next_turn(talk: RealTalk, sign_in: SignIn, tmp_path: Path) -> None:
@@ -138,8 +167,9 @@ def test_a_picture_in_a_message_reaches_its_model_once_the_agent_is_known_to_tak
 ) -> None:
     go = tmp_path / "go-on"
     talk.scripts["LOOK-AT-IT"] = [talk.agent.run("call_1", AWAIT.format(go))]
+    project = talk.project("pictured")
     page = sign_in("/talk", to=talk.stage)
-    page.get_by_label("Project").select_option(str(talk.project("pictured")))
+    page.get_by_label("Project").select_option(str(project))
     page.get_by_label("What should it do?").fill("LOOK-AT-IT")
     _add_picture(page)
     page.get_by_role("button", name="Start").click()
