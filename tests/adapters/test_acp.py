@@ -132,7 +132,7 @@ def test_a_command_whose_input_is_not_told_stands_once_in_its_line() -> None:
     played.reply({"sessionId": "s"})
     played.update(sessionUpdate="tool_call", toolCallId="t", kind="execute", title="make", status="in_progress")
     (told,) = [line["body"] for line in played.told if line.get("event") == "tool"]
-    assert (tool_wording.name(told), tool_wording.subject(told)) == ("execute", "make")
+    assert (tool_wording.name(told), tool_wording.subject(told, Path("/shop"))) == ("execute", "make")
 
 
 def test_a_file_that_may_be_meant_from_another_folder_is_in_doubt_for_every_rule(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ class Talks:
         self.desks = Desks(Config(state_dir=folder), store)
         self.desks.accounts.add_user("ada")
         self.runs = RunDesk(store, folder / "runs")
-        self.project = Projects(store).add("ada", folder, options=Options())
+        self.projects = Projects(store)
+        self.project = self.projects.add("ada", folder, options=Options())
         self.streams = Streams(Site(self.desks), self.runs)
 
     def run(self, token: str) -> Run:
@@ -114,6 +115,20 @@ async def test_a_card_changes_whoever_settles_it_though_nothing_is_said(talks: T
     assert "Answer sent" in (await reader.hears("card"))["html"]
     talks.runs.queue.add(run, "And then?")
     assert "And then?" in (await reader.hears("queue"))["html"]
+
+
+async def test_what_an_agent_tells_of_itself_is_offered_to_whoever_looks_already(talks: Talks, tmp_path: Path) -> None:
+    folder = tmp_path / "gemini"
+    folder.mkdir()
+    gemini = talks.projects.add("ada", folder, options=Options(agent="gemini"))
+    run = talks.runs.open(NewRun(project=gemini, prompt="Do it", token="1"), most=9)
+    reader = Reader(talks, run)
+    await reader.hears("status")
+    told = {"models": ["pro"], "modes": [], "takes_pictures": True}
+    talks.runs.append(run.id, NewEvent(kind=EventKind.OFFERS, body=told))
+    offers = await reader.hears("offers")
+    assert (offers["models"], offers["takes_pictures"]) == (["pro"], True)
+    assert "bypassPermissions" not in offers["modes"]
 
 
 async def test_all_streams_end_when_the_process_stops(tmp_path: Path, store: Store) -> None:

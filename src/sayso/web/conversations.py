@@ -30,8 +30,8 @@ class LastThing:
     seq: int = 0
 
     @classmethod
-    def of(cls, event: RunEvent | None) -> LastThing:
-        return cls(text=talk_wording.happened(event), at=event.at, seq=event.seq) if event else cls()
+    def of(cls, event: RunEvent | None, run: Run) -> LastThing:
+        return cls(text=talk_wording.happened(event, run.directory), at=event.at, seq=event.seq) if event else cls()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,5 +137,5 @@ class Conversations:
         lasts = self._lasts
         new = [each for each in found if each.latest.id not in lasts or lasts[each.latest.id][0] != each.events]
         read = self._runs.last_said_or_done([each.latest.id for each in new]) if new else {}
-        lasts |= {each.latest.id: (each.events, LastThing.of(read.get(each.latest.id))) for each in new}
+        lasts |= {each.latest.id: (each.events, LastThing.of(read.get(each.latest.id), each.latest)) for each in new}
         return {each.id: lasts[each.latest.id][1] for each in found}

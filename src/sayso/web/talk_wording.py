@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Conversation, EventKind, Marks, Run, RunEvent, RunState, Saying
@@ -71,12 +73,12 @@ def title(conversation: Conversation) -> str:
     return one_line(conversation.marks.title or conversation.first_prompt, 200)
 
 
-def happened(event: RunEvent) -> str:
-    """Something that was said or done, in one line."""
+def happened(event: RunEvent, folder: Path) -> str:
+    """Something that was said or done, in one line; files below the agent's folder by their names there."""
     body = event.body
     match event.kind:
         case EventKind.TOOL:
-            return ": ".join(filter(None, (tool_wording.name(body), tool_wording.subject(body))))
+            return ": ".join(filter(None, (tool_wording.name(body), tool_wording.subject(body, folder))))
         case EventKind.SAID if body["what"] == Saying.MESSAGE:
             return f"You: {one_line(body['text'], LINE_WIDTH)}"
         case EventKind.SAID:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sayso.action_data import digest_of
@@ -16,10 +18,12 @@ from sayso.permissions.parts import PartName
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.records import replace
 from sayso.text import lasting, one_line
+from sayso.web.markdown import plain_line
 from sayso.web.permission_card import ShownPart, shown_parts
 
 _SUBJECTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "question", "description")
 _WIDTH = 120
+_ASKS = re.compile(r"ask[-_]?user|ask_person|AskUserQuestion|request_user_input")
 _ABOVE = (PartName.TOOL, PartName.FOLDER)
 """What the line itself or the head of the page says."""
 _LOOKS = {"Read", "Grep", "Glob", "LS", "NotebookRead"}
@@ -99,6 +103,11 @@ def is_look(body: Mapping[str, Any]) -> bool:
     return body["name"] in _LOOKS
 
 
+def asks(body: Mapping[str, Any]) -> bool:
+    """Whether it asks a person: then a card shows what."""
+    return _ASKS.search(str(body["name"])) is not None
+
+
 def plan(body: Mapping[str, Any]) -> list[PlanStep]:
     """The steps of a plan, if the tool keeps one."""
     told = body["input"] if isinstance(body["input"], Mapping) and body["name"] == _PLAN else {}
@@ -112,16 +121,19 @@ def plan(body: Mapping[str, Any]) -> list[PlanStep]:
 
 def name(body: Mapping[str, Any]) -> str:
     """The tool's name, without the marks that MCP tools are called by."""
+    if asks(body):
+        return "Asks you"
     parts = str(body["name"]).split("__")
     return one_line(": ".join(parts[1:]) if parts[0] == "mcp" and len(parts) > 2 else str(body["name"]), 60) or "a tool"
 
 
-def subject(body: Mapping[str, Any]) -> str:
-    """What it is used on, in one line."""
+def subject(body: Mapping[str, Any], folder: Path) -> str:
+    """What it is used on, in one line; a file below the folder of its agent by its name there."""
     given = body["input"] if isinstance(body["input"], Mapping) else {}
     named = (given.get(key) for key in _SUBJECTS)
-    told = (value for value in (*named, body.get("title")) if isinstance(value, str) and value.strip())
-    return one_line(next(told, ""), _WIDTH)
+    texts = (value for value in (*named, body.get("title")) if isinstance(value, str) and value.strip())
+    told = next(texts, "").removeprefix(f"{folder}/")
+    return plain_line(told, _WIDTH) if asks(body) else one_line(told, _WIDTH)
 
 
 def given(body: Mapping[str, Any]) -> list[ShownPart]:
