@@ -258,8 +258,13 @@ def test_what_does_not_fit_whole_is_opened_and_cannot_be_answered_there(
         office.ask(YES_NO, replace(NAME, id="2"))
         several = new(server)
         assert list(several.buttons) == ["Open"]
-        ada.writes("yes", answers=several)
-        assert new(server).text == answering.NOT_WHOLE
+        drawn = tuple(replace(option, preview=f"<{option.label}>") for option in COLOUR.options)
+        office.ask(replace(COLOUR, options=drawn))
+        visual = new(server)
+        assert list(visual.buttons) == ["Open"]
+        for announced in (several, visual):
+            ada.writes("yes", answers=announced)
+            assert new(server).text == answering.NOT_WHOLE
         assert all(ask.state is State.PENDING for ask in office.desk.inbox())
 
     office.while_running(work)

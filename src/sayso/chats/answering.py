@@ -15,6 +15,7 @@ from sayso.asks.model import Answer, Ask, Settler
 from sayso.asks.quorum import is_asked, may_see
 from sayso.chats import wording
 from sayso.chats.desk import MESSAGE_LIFE, ChatDesk, as_code
+from sayso.chats.kinds import adapter_of
 from sayso.chats.model import ChatKind, ChatLink, ChatSaid, Pressed, SentMessage, Wrote
 from sayso.chats.tokens import opened
 from sayso.clock import Clock, now_ms
@@ -165,13 +166,14 @@ class ChatAnswers:
         if message is None:
             return ChatSaid(text=WHICH)
         by = Settler(person=link.user, surface=kind.label, attempt=f"{kind} {wrote.id}")
-        said = self._settled(message, link, lambda ask: self._say(ask, wrote.text, by))
+        said = self._settled(message, link, lambda ask: self._say(kind, ask, wrote.text, by))
         return ChatSaid(text=said, message=message.id)
 
-    def _say(self, ask: Ask, text: str, by: Settler) -> str:
+    def _say(self, kind: ChatKind, ask: Ask, text: str, by: Settler) -> str:
+        """Words count only where the message showed all that is asked."""
         if ask.is_permission:
             return PRESS
-        if len(ask.questions) != 1 or not text.strip():
+        if not text.strip() or not wording.drawn(ask, adapter_of(kind).limits, "").whole:
             return NOT_WHOLE
         only = ask.questions[0]
         if not wording.takes_words(only):

@@ -47,6 +47,8 @@ class Drawn:
     choices: tuple[tuple[str, str], ...] = ()
     digest: str = ""
     """Of the action that all of it shows; empty where it shows none, or not all."""
+    whole: bool = True
+    """Whether it shows all of the ask, so that it can be answered there."""
 
     def sealed(self, seal: Callable[[str], str]) -> ChatMessage:
         pressed = tuple(Button(label=label, token=seal(choice)) for label, choice in self.choices)
@@ -68,7 +70,8 @@ def drawn(ask: Ask, limits: ChatLimits, address: str, *, confirming: bool = Fals
         return whole
     hint = f"Open it to {_to_do(ask)}." if address else f"To {_to_do(ask)}: {_command(ask)}"
     body = exact(headline(ask, 200))
-    return Drawn(message=ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address)))
+    message = ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address))
+    return Drawn(message=message, whole=False)
 
 
 def settled(ask: Ask, limits: ChatLimits, user: str, surface: str) -> ChatMessage:
@@ -135,6 +138,8 @@ def _of_nobody(ask: Ask) -> str:
 def _question(ask: Ask, limits: ChatLimits, address: str) -> Drawn | None:
     """A question that is answered by one press or in a few words; None where it is no such."""
     if len(ask.questions) != 1 or (question := ask.questions[0]).kind is Kind.MULTI_SELECT or question.is_visual:
+        return None
+    if question.is_visual:  # what is to be chosen from is seen on its page
         return None
     options = question.choices
     if len(options) > limits.most_options or (not options and not limits.takes_words):
