@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from sayso.asks.model import Answer, Ask, Attachment
 from sayso.dialects.asks_as_data import ask_data, event_data
 from sayso.dialects.outcomes import attachment_data
+from sayso.errors import NotFound
 from sayso.permissions.action import AllowScope
 from sayso.web import commands_api, files, log_api
 from sayso.web.openapi import ApiCall, ApiOperation, document, read_call
@@ -86,7 +87,10 @@ async def attached(call: ApiCall) -> Response:
 
 async def detach(call: ApiCall) -> dict[str, Any]:
     site, ask, user = site_of(call.request), await _ask(call), call.visitor.user
-    await site.do(site.desk.drop_attachment, ask.id, user, call.request.path_params["attachment"])
+    there, name = await site.do(site.desk.added, ask.id, user), call.request.path_params["attachment"]
+    if name not in {each.id for each in there}:
+        raise NotFound("You have added no such file to this ask.")
+    await site.do(site.desk.drop_attachment, ask.id, user, name)
     return {"attachments": [attachment_data(each) for each in await site.do(site.desk.added, ask.id, user)]}
 
 
@@ -181,8 +185,8 @@ OPERATIONS = (
         errors=[404],
     ),
     ApiOperation(
-        method="DELETE",
-        path="/api/asks/{ask}/attachments/{attachment}",
+        method="POST",
+        path="/api/asks/{ask}/attachments/{attachment}/remove",
         summary="Take back a picture or a file that you have added and not sent. Those that are left.",
         work=detach,
         answer="Attachments",

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from sayso.asks.draft import Draft, Said
@@ -37,7 +37,6 @@ def routes() -> list[BaseRoute]:
     return [
         Route("/asks/{ask}/files", add, methods=["POST"]),
         Route("/asks/{ask}/files/{attachment}", show, methods=["GET"]),
-        Route("/asks/{ask}/files/{attachment}/remove", remove, methods=["POST"]),
     ]
 
 
@@ -83,14 +82,6 @@ async def with_sent(
                 unique = {each.id: each for each in (*said.attachments, added)}
                 entries = entries.put(question, replace(said, attachments=tuple(unique.values())))
     return entries, problems
-
-
-async def remove(request: Request) -> Response:
-    visitor, site = await required_browser(request), site_of(request)
-    visitor.check_form((await read_form_with_files(request)).one(CSRF_FIELD))
-    ask = await site.ask(request.path_params["ask"], visitor.user)
-    await site.do(site.desk.drop_attachment, ask.id, visitor.user, request.path_params["attachment"])
-    return RedirectResponse(f"/asks/{ask.id}", 303)
 
 
 async def show(request: Request) -> Response:
