@@ -37,7 +37,7 @@ def test_one_agent_serves_a_whole_conversation_and_takes_messages_while_it_works
 ) -> None:
     stage, page, go = patient, sign_in("/talk", to=patient), patient.folder / "go-steer"
     conversation = begin(page, stage.project("steered", ask_user=False), "say Begun", f"wait {go}", "say Ended")
-    expect(page.get_by_text("Begun", exact=True)).to_be_visible()
+    expect(page.locator("#turn-1").get_by_text("Begun", exact=True)).to_be_visible()
     first = stage.latest(conversation)
     agent = process_of(first)
     say(page, "say Steered")
@@ -213,7 +213,7 @@ def test_what_is_said_as_its_agent_leaves_begins_a_new_one(stage: Stage, tmp_pat
 def test_a_message_can_wait_until_the_agent_is_done_and_be_changed_until_then(patient: Stage, sign_in: SignIn) -> None:
     stage, page, go = patient, sign_in("/talk", to=patient), patient.folder / "go-queue"
     conversation = begin(page, stage.project("queued", ask_user=False), "say Begun", f"wait {go}")
-    expect(page.get_by_text("Begun", exact=True)).to_be_visible()
+    expect(page.locator("#turn-1").get_by_text("Begun", exact=True)).to_be_visible()
     for words in ("say One", "say Two", "say Three"):
         page.get_by_label("Go on").fill(words)
         page.get_by_role("button", name="Queue", exact=True).click()
