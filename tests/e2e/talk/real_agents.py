@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from tests.e2e.programs import codex_steps
 from tests.e2e.programs.fetch import node, programs
 from tests.e2e.programs.model import Json, Model, say, told, use
@@ -21,6 +22,8 @@ from sayso.agents.acp import PROGRAMS
 from sayso.running.folder import wait as wait_for_end
 
 QUIET = {"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+PRESS = 5_000
+"""Milliseconds in which a press is usually taken."""
 CODEX_SETTINGS = """\
 model = "scripted"
 model_provider = "scripted"
@@ -146,14 +149,16 @@ def real_talk(agent: RealAgent, relay: str) -> Iterator[RealTalk]:
 
 
 def allow(asked: Locator, patience: float) -> None:
-    """A card that has just moved takes no press: then it is pressed once more."""
+    """A card that has just moved takes no press: then it is pressed once more, unless it was only slow to say so."""
     button = asked.get_by_role("button", name="Allow", exact=True)
-    for milliseconds in (5_000, patience * 1000):
-        button.scroll_into_view_if_needed()
-        button.click()
-        with suppress(AssertionError):
-            expect(asked).not_to_have_attribute("data-state", "open", timeout=milliseconds)
-            return
+    button.scroll_into_view_if_needed()
+    button.click()
+    with suppress(AssertionError):
+        expect(asked).not_to_have_attribute("data-state", "open", timeout=PRESS)
+        return
+    with suppress(PlaywrightTimeout):
+        button.click(timeout=PRESS)
+    expect(asked).not_to_have_attribute("data-state", "open", timeout=patience * 1000)
 
 
 def over(page: Page, turn: int, how: str = "Done") -> None:
