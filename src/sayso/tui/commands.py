@@ -247,6 +247,15 @@ class CommandsScreen(SaysoScreen[None]):
 
     # Doing
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What is done with the output only where that is on the screen."""
+        if action in ("stream", "copy") and not self._is_shown:
+            return False
+        return super().check_action(action, parameters)
+
+    def on_resize(self) -> None:
+        self.refresh_bindings()
+
     @on(Rows.Clicked)
     def action_open(self) -> None:
         """Read what it prints, on a small screen in place of the list; or decide whether it may run."""
@@ -255,12 +264,14 @@ class CommandsScreen(SaysoScreen[None]):
             self.post_message(Open(permission))
         elif self._operation:
             self.add_class("-reading")
+            self.refresh_bindings()
             self.query_one("#output").focus()
             self._read()
 
     def action_back(self) -> None:
         if self.has_class("-reading"):
             self.remove_class("-reading")
+            self.refresh_bindings()
             self.query_one(CommandList).focus()
         else:
             self.dismiss(None)
