@@ -944,7 +944,7 @@ function showAbsence(message) {
 // A program that wants to connect waits here, because only here somebody is signed in.
 function showConnecting(message) {
   atWork.connecting = message;
-  const first = message.waiting.find(({ id }) => !location.pathname.endsWith(`/oauth/waiting/${id}`));
+  const first = message.waiting.find(({ id }) => !location.pathname.endsWith(`waiting/${id}`));
   $("[data-connecting]").hidden = !first;
   if (!first) return;
   $("[data-connecting-name]").textContent = first.name;
