@@ -423,7 +423,7 @@ def test_a_card_stands_below_all_that_its_agent_said_before_it_was_settled(stage
     expect(question.get_by_label("Option A")).to_be_visible()
     expect(page.get_by_text("Denied Bash: ")).to_be_visible()
     expect(page.locator("#turn-1 [data-tool-state=denied]")).to_have_count(1)
-    expect(page.locator("#turn-1 .tool", has_text="ask_user")).to_be_visible()
+    expect(page.locator("#turn-1 .tool", has_text="Asks you")).to_be_visible()
     last = page.locator("#turn-1 [data-parts] > :last-child")
     assert last.get_attribute("data-card") == question.get_attribute("data-card")
     question.get_by_label("Option A").check()
