@@ -313,6 +313,8 @@ IN_TALK = {
     "/talk/{conversation}/changes/discard",
 }
 """Those that tests/e2e/talk/test_pages.py looks at."""
+OF_CONNECTING = {"/oauth/authorize", "/oauth/waiting/{waiting}"}
+"""Those that test_connecting.py looks at."""
 NO_PAGES = {
     "/asks/{ask}/row",
     "/asks/{ask}/files/{attachment}",
@@ -329,6 +331,10 @@ NO_PAGES = {
     "/manifest.webmanifest",
     "/worker.js",
     "/favicon.ico",
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/{path:path}",
 }
 """What is read by programs, is a part of a page, plain text, or leads elsewhere."""
 
@@ -336,7 +342,7 @@ NO_PAGES = {
 def test_every_page_there_is_is_looked_at() -> None:
     routes = {route.path for route in app.all_routes() if isinstance(route, Route) and "GET" in (route.methods or ())}
     pages = {path for path in routes if not path.startswith("/api/")} - NO_PAGES
-    assert pages == {*PAGES.values(), *IN_TALK}
+    assert pages == {*PAGES.values(), *IN_TALK, *OF_CONNECTING}
 
 
 @pytest.mark.parametrize("show", PAGES)
@@ -345,6 +351,11 @@ def test_axe_finds_nothing_wrong_in_light_and_dark_and_nothing_sticks_out_at_320
 ) -> None:
     page = sign_in("/healthz", viewport={"width": 1280, "height": 900})
     show(house, page)
+    check_looks(page)
+
+
+def check_looks(page: Page) -> None:
+    """Axe, light and dark, and at 320 pixels."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     assert violations(page) == []
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import SignIn
+from tests.e2e.browser.test_accessibility import check_looks
 from tests.web.house import House
 
 VERIFIER = "v" * 64
@@ -86,6 +87,18 @@ def test_a_program_is_let_in_from_the_inbox_and_disconnected_again(
     inbox.get_by_role("button", name="Disconnect").first.click()
     expect(inbox.get_by_text("Disconnected. It is let in no more.")).to_be_visible()
     assert not let_in(house, access)
+
+
+def test_both_pages_on_the_way_are_for_everyone(house: House, sign_in: SignIn, callback: str) -> None:
+    inbox: Page = sign_in()
+    opened = inbox.context.new_page()
+    opened.goto(wanted(house, callback))
+    check_looks(opened)
+    inbox.get_by_role("link", name="Look at it").first.click()
+    expect(inbox.get_by_role("heading", name="Let this program ask you?")).to_be_visible()
+    check_looks(inbox)
+    inbox.get_by_role("button", name="No", exact=True).click()
+    expect(inbox.get_by_role("heading", name="Back in the program")).to_be_visible()
 
 
 def let_in(house: House, access: str) -> bool:
