@@ -546,7 +546,7 @@ def _told(reader: Transcript) -> list[dict[str, Any]]:
 def _places(page: Page) -> list[int]:
     """Where each of these stands in the conversation."""
     told = page.locator("#turn-1 [data-parts]").inner_text()
-    parts = "Denied Bash: ", "ask_user", "You answered: Option A", "Heard: ", "Thanks"
+    parts = "Denied Bash: ", "Asks you", "You answered: Option A", "Heard: ", "Thanks"
     return [told.index(part) for part in parts]
 
 
