@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import ssl
 import threading
 from collections.abc import Iterator
@@ -10,11 +11,13 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given as given_any
 from tests.push.service import certificate_file
 
 from sayso.errors import SignInRefused
-from sayso.oauth.clients import OAuthClient, can_be_returned_to
+from sayso.oauth.clients import OAuthClient, can_be_returned_to, source_of
 from sayso.oauth.documents import LONGEST, ClientDocuments
 from sayso.oauth.places import OAuthPlace, place_of
 from sayso.push.sending import Reach
@@ -37,6 +40,15 @@ from sayso.push.sending import Reach
         ("https://a.example/cb\n", False),
         ("https://a.example:0/cb", False),
         ("//a.example/cb", False),
+        ("https://a.example;script-src/cb", False),
+        ("https://claude.ai,evil.example/cb", False),
+        ("https://claude.ai@evil.example/cb", False),
+        ("https://evil.example\\@claude.ai/cb", False),
+        ("https://a.example:99999/cb", False),
+        ("https://[::g]/cb", False),
+        ("https://€.example/cb", False),
+        ("http://127.0.0.1:9/cb#x", False),
+        ("cursor:///", False),
         ("", False),
         (7, False),
     ],
@@ -55,11 +67,25 @@ def test_a_browser_is_sent_only_where_a_program_of_the_person_can_be(uri: object
         ("https://a.example/cb", True),
         ("https://a.example:8443/cb", False),
         ("https://A.example/cb", False),
+        *(
+            (f"http://{host}/cb", False)
+            for host in ("claude.ai@localhost:9", "€@localhost", "evil.example\\@localhost")
+        ),
+        ("http://localhost:9; script-src 'none'; report-uri http:\\\\localhost:9\r ; @localhost:9/cb", False),
+        ("http://localhost:9/c\nb", False),
+        ("http://localhost:9/cb#", False),
     ],
 )
 def test_an_address_is_compared_by_its_letters_but_for_a_port_of_ones_own_machine(uri: str, same: bool) -> None:
     client = OAuthClient(id="x", name="x", redirect_uris=("http://localhost:1/cb", "https://a.example/cb"))
     assert client.may_return_to(uri) is same
+
+
+@given_any(st.text(min_size=1))
+def test_what_stands_in_a_content_policy_names_one_source_and_no_more(text: str) -> None:
+    for uri in (text, f"https://{text}/cb", f"http://{text}localhost/cb", f"http://localhost{text}", f"{text}://x"):
+        if can_be_returned_to(uri):
+            assert re.fullmatch(r"[a-z][a-z0-9+.-]*:(//[A-Za-z0-9_.:\[\]-]+)?", source_of(uri))
 
 
 @pytest.mark.parametrize(

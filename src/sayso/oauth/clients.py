@@ -6,10 +6,10 @@ that nobody has let in. None has a secret: each proves by PKCE that it is the on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from sayso.errors import Problems
 from sayso.oauth.places import is_of_this_machine
@@ -27,6 +27,15 @@ _NEVER = {
     *("vbscript", "view-source", "ws", "wss"),
 }
 """Schemes that lead to no program of the person's, or run what they hold."""
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*):(?P<rest>[\w.~!$&'()*+,;=:@%/?\[\]-]*)", re.ASCII)
+"""What addresses are made of (RFC 3986), without a fragment. What else browsers put up with, a blank, a backslash, the
+end of a line, is not the same to all who read it."""
+_WEB = re.compile(
+    r"(?P<scheme>https?)://(?P<place>(?P<host>[\w-]+(?:\.[\w-]+)*|\[[0-9a-f:]+\])(?::(?P<port>[0-9]{1,5}))?)(?P<rest>[/?].*)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""No user stands before the host, and nothing in a host ends what it is written into, such as a content policy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +50,9 @@ class OAuthClient:
 
     def may_return_to(self, uri: str) -> bool:
         """Whether this is one of its addresses, letter by letter; on a machine of the person's own, at any port."""
-        return uri in self.redirect_uris or any(_without_port(uri) == _without_port(own) for own in self.redirect_uris)
+        if not can_be_returned_to(uri):
+            return False
+        return any(uri == own or _without_port(uri) == _without_port(own) for own in self.redirect_uris)
 
 
 def described(client_id: str, given: Mapping[str, Any], vouched_by: str = "") -> OAuthClient:
@@ -69,34 +80,32 @@ def can_be_returned_to(uri: object) -> bool:
     """Whether a browser may be sent there with a code."""
     if not isinstance(uri, str) or not 1 <= len(uri) <= LONGEST_URI:
         return False
-    parts = _split(uri)
-    # A backslash or a blank is not the same to all who read an address.
-    plain = uri.isascii() and uri.isprintable() and not set(uri) & set(' \\"<>`{}|^')
-    if not plain or parts is None or parts.fragment or "#" in uri or "@" in parts.netloc:
+    found = _ADDRESS.fullmatch(uri)
+    if found is None:
         return False
-    match parts.scheme:
+    match found["scheme"]:
         case "https":
-            return bool(parts.hostname)
+            return bool(_place(uri))
         case "http":
-            return _is_loopback(parts)
+            return bool(_place(uri)) and _on_this_machine(uri) is not None
         case scheme:
-            return bool(scheme) and scheme not in _NEVER and bool(parts.netloc or parts.path)
+            return scheme not in _NEVER and bool(found["rest"].strip("/"))
 
 
 def returns_to(uri: str) -> str:
     """Who is answered, in words for the person who decides."""
-    parts = urlsplit(uri)
-    if parts.scheme == "https":
-        return parts.netloc
-    if parts.scheme == "http":
-        return f"a program on the computer of your browser ({parts.netloc})"
-    return f"the program on your device that opens {parts.scheme}: links"
+    scheme = uri.partition(":")[0]
+    if scheme == "https":
+        return _place(uri)
+    if scheme == "http":
+        return f"a program on the computer of your browser ({_place(uri)})"
+    return f"the program on your device that opens {scheme}: links"
 
 
 def source_of(uri: str) -> str:
     """The address as a content policy names it."""
-    parts = urlsplit(uri)
-    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+    scheme = uri.partition(":")[0]
+    return f"{scheme}://{_place(uri)}" if scheme in ("http", "https") else f"{scheme}:"
 
 
 class Registrations:
@@ -117,21 +126,21 @@ class Registrations:
         return None
 
 
+def _place(uri: str) -> str:
+    """The host and port of an address of the web; empty where it names none, or more than one could read in it."""
+    found = _WEB.fullmatch(uri)
+    return found["place"] if found and 0 < int(found["port"] or 1) < 65536 else ""
+
+
 def _without_port(uri: str) -> object:
     """What two addresses of a program on one's own machine must have in common; each other is like itself alone."""
-    parts = _split(uri)
-    if parts is None or parts.scheme != "http" or not _is_loopback(parts):
-        return uri
-    return (parts.hostname, parts.path, parts.query)
+    return _on_this_machine(uri) or uri
 
 
-def _is_loopback(parts: SplitResult) -> bool:
-    return parts.hostname in ("localhost", "127.0.0.1", "::1") and is_of_this_machine(parts.hostname)
-
-
-def _split(uri: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(uri)
-        return parts if parts.port != 0 else None
-    except ValueError:
+def _on_this_machine(uri: str) -> tuple[str, str] | None:
+    """The host, and what comes after the port, of an address of the person's own machine."""
+    found = _WEB.fullmatch(uri)
+    host = found["host"].lower().strip("[]") if found else ""
+    if not found or found["scheme"] != "http" or host not in _LOOPBACK or not is_of_this_machine(host):
         return None
+    return host, found["rest"] or ""

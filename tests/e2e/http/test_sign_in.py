@@ -121,6 +121,7 @@ def test_nobody_agrees_but_the_person_on_their_own_page(
         ({"redirect_uri": "http://localhost:41999/other"}, "Redirect URI"),
         ({"redirect_uri": "http://localhost.evil.example/callback"}, "Redirect URI"),
         ({"redirect_uri": "https://localhost:41999/callback"}, "Redirect URI"),
+        ({"redirect_uri": "http://localhost:9; script-src 'none'; @localhost:9/callback"}, "Redirect URI"),
         ({"resource": "https://other.example/mcp"}, "alone"),
         ({"response_type": "token"}, "not allowed"),
         ({"client_id": "made-up"}, "does not exist"),
