@@ -124,7 +124,10 @@ function remove(row) {
 
 function markCurrent() {
   for (const link of $$("[data-inbox] a, [data-conversations] ol a")) {
-    if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
+    if (link.pathname !== location.pathname) continue;
+    link.setAttribute("aria-current", "page");
+    // What was last said in a conversation stands beside it.
+    if (link.closest("[data-conversation]")) $(":scope > .row-newest", link)?.remove();
   }
 }
 
