@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -149,16 +150,16 @@ def real_talk(agent: RealAgent, relay: str) -> Iterator[RealTalk]:
 
 
 def allow(asked: Locator, patience: float) -> None:
-    """A card that has just moved takes no press: then it is pressed once more, unless it was only slow to say so."""
-    button = asked.get_by_role("button", name="Allow", exact=True)
-    button.scroll_into_view_if_needed()
-    button.click()
-    with suppress(AssertionError):
-        expect(asked).not_to_have_attribute("data-state", "open", timeout=PRESS)
-        return
-    with suppress(PlaywrightTimeout):
-        button.click(timeout=PRESS)
-    expect(asked).not_to_have_attribute("data-state", "open", timeout=patience * 1000)
+    """A card that has just moved takes no press: it is pressed until it has taken one."""
+    button, give_up = asked.get_by_role("button", name="Allow", exact=True), time.monotonic() + patience
+    while True:
+        with suppress(PlaywrightTimeout):
+            button.scroll_into_view_if_needed(timeout=PRESS)
+            button.click(timeout=PRESS)
+        with suppress(AssertionError):
+            expect(asked).not_to_have_attribute("data-state", "open", timeout=PRESS)
+            return
+        assert time.monotonic() < give_up, "no press was taken"
 
 
 def over(page: Page, turn: int, how: str = "Done") -> None:
