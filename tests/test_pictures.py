@@ -14,6 +14,7 @@ from sayso.agents.model import EventKind, Picture, Saying, Spoken
 from sayso.pictures import (
     LONGEST_SIDE,
     MOST_BYTES,
+    dimensions,
     from_base64,
     is_drawable,
     is_other_photo,
@@ -39,6 +40,21 @@ def exif(order: str, orientation: int) -> bytes:
     return segment(0xE1, b"Exif\0\0" + tiff)
 
 
+def chunk(name: bytes, data: bytes) -> bytes:
+    """A part of a PNG."""
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def riff(name: bytes, data: bytes) -> bytes:
+    """A part of a WebP."""
+    return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+
+def webp(*parts: bytes) -> bytes:
+    return b"RIFF" + struct.pack("<I", 4 + len(b"".join(parts))) + b"WEBP" + b"".join(parts)
+
+
+VP8X = riff(b"VP8X", b"\2\0\0\0" + b"\7\0\0" * 2)
 JFIF, TABLES = segment(0xE0, b"JFIF\0\1\1\0\0\1\0\1\0\0"), segment(0xDB, b"\0" * 65)
 SCAN = segment(0xDA, b"\1\1\0\0\x3f\0") + b"the picture" + b"\xff\xd9"
 
@@ -90,7 +106,7 @@ def test_a_picture_that_says_it_is_huge_or_does_not_say_how_large_it_is_is_not_t
             PNG[:16] + struct.pack(">II", width, height) + PNG[24:],
             b"GIF89a" + struct.pack("<HH", width, height) + b"\0\0\0",
             b"\xff\xd8" + JFIF + TABLES + frame + SCAN,
-            b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + sizes,
+            webp(riff(b"VP8X", b"\0\0\0\0" + sizes)),
         ]
 
     assert all(map(is_drawable, [PNG, *claiming(4000, 3000)]))
@@ -99,29 +115,104 @@ def test_a_picture_that_says_it_is_huge_or_does_not_say_how_large_it_is_is_not_t
     assert from_base64(base64.b64encode(claiming(30_000, 30_000)[0]).decode()) is None
 
 
-def test_texts_and_times_of_a_png_are_dropped() -> None:
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+def test_a_png_is_as_large_as_its_one_header_says_whatever_stands_before_it() -> None:
+    header, end = PNG[8:33], chunk(b"IDAT", b"") + chunk(b"IEND", b"")
+    huge = chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 1, 0, 0, 0, 0))
+    pretended = chunk(b"tEXt", struct.pack(">II", 100, 100) + b"words")
+    assert not is_drawable(PNG[:8] + pretended + huge + end)
+    assert not is_drawable(PNG[:8] + header + huge + end)
+    assert not is_drawable(PNG[:8] + header + header + end)
+    assert not is_drawable(PNG[:8] + chunk(b"gAMA", b"\0\0\0\1") + header + end)
+    assert not is_drawable(PNG[:8] + end)
+    shown = from_base64(base64.b64encode(PNG[:8] + pretended + header + end).decode())
+    assert shown == PNG[:8] + header + end
+    assert (dimensions(shown), is_drawable(shown)) == ((192, 192), True)
 
+
+def test_no_frame_of_a_picture_reaches_beyond_it() -> None:
+    def gif(left: int, top: int, width: int, height: int) -> bytes:
+        first = b",\0\0\0\0" + struct.pack("<HH", 8, 8) + b"\0\2\2D\1\0"
+        later = b"," + struct.pack("<HHHH", left, top, width, height) + b"\0\2\2D\1\0"
+        return b"GIF89a" + struct.pack("<HH", 8, 8) + b"\x80\0\0" + b"\0" * 6 + first + later + b";"
+
+    def png(left: int, top: int, width: int, height: int) -> bytes:
+        shown = struct.pack(">IIIIIHHBB", 0, width, height, left, top, 1, 10, 0, 0)
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 1, 0, 0, 0, 0))
+        return PNG[:8] + header + chunk(b"acTL", b"\0" * 8) + chunk(b"fcTL", shown) + chunk(b"IEND", b"")
+
+    def animated(left: int, top: int, width: int, height: int, drawn: bytes = b"") -> bytes:
+        numbers = (left // 2, top // 2, width - 1, height - 1, 100)
+        placed = b"".join(number.to_bytes(3, "little") for number in numbers) + b"\0"
+        return webp(VP8X, riff(b"ANIM", b"\0" * 6), riff(b"ANMF", placed + drawn))
+
+    for made in (gif, png, animated):
+        assert is_drawable(made(0, 0, 8, 8))
+        assert is_drawable(made(2, 4, 6, 4))
+        for place in ((0, 0, 9, 1), (0, 0, 1, 9), (2, 0, 7, 8), (0, 2, 8, 7), (0, 0, 65_535, 65_535)):
+            assert not is_drawable(made(*place)), (made, place)
+    huge = riff(b"VP8 ", b"\0\0\0\x9d\1\x2a" + struct.pack("<HH", 16_383, 16_383))
+    assert not is_drawable(animated(0, 0, 8, 8, drawn=huge))
+    assert not is_drawable(webp(VP8X, huge))
+    assert not is_drawable(webp(VP8X, riff(b"VP8L", b"\x2f" + struct.pack("<I", 9 | 9 << 14))))
+    assert is_drawable(webp(VP8X, riff(b"VP8L", b"\x2f" + struct.pack("<I", 7 | 7 << 14))))
+
+
+def test_a_jpeg_with_two_sizes_is_not_taken() -> None:
+    small = photo()
+    frame = segment(0xC0, b"\x08" + struct.pack(">HH", 30, 40) + b"\1\1\x11\0")
+    assert is_drawable(small)
+    assert not is_drawable(small.replace(frame, frame + frame))
+
+
+def test_a_photo_loses_its_small_copy_and_the_words_of_its_colour_profile() -> None:
+    small_copy = segment(0xE0, b"JFIF\0\1\1\0\0\1\0\1\4\4" + SECRET * 3)
+    adobe = b"Adobe\0\x64\0\0\0\0\1"
+    taken = small_copy + segment(0xE0, b"JFXX\0\x10" + SECRET) + segment(0xE2, b"ICC_PROFILE\0\1\1" + SECRET)
+    taken += segment(0xEE, adobe + SECRET) + segment(0xF0, SECRET) + segment(0xDC, SECRET) + segment(0x02, SECRET)
+    assert without_metadata(b"\xff\xd8" + taken + TABLES + SCAN) == (
+        b"\xff\xd8" + JFIF + segment(0xEE, adobe) + TABLES + SCAN
+    )
+
+
+def test_a_gif_keeps_how_often_it_is_played_and_no_words_beside_it() -> None:
+    gif, words = b"GIF89a\1\0\1\0\x80\0\0" + b"\0" * 6, bytes([len(SECRET)]) + SECRET
+    plays, waits = b"!\xff\x0bNETSCAPE2.0\3\1\5\0", b"!\xf9\4\0\x0a\0\0"
+    image = b",\0\0\0\0\1\0\1\0\0\2\2D\1\0"
+    spoken = b"!\xff\x0bNETSCAPE2.0" + words + b"\0"
+    dirty = gif + plays + words + b"\0" + spoken + waits + words + b"\0" + b"!\xf9" + words + b"\0" + image + b";"
+    assert without_metadata(dirty) == gif + plays + b"\0" + waits + b"\0" + image + b";"
+
+
+def test_texts_and_times_of_a_png_are_dropped() -> None:
     head, rest = PNG[:33], PNG[33:]
-    dirty = head + chunk(b"tEXt", b"Where\0" + SECRET) + chunk(b"eXIf", SECRET) + rest
+    dirty = head + chunk(b"tEXt", b"Where\0" + SECRET) + chunk(b"eXIf", SECRET)
+    dirty += chunk(b"iCCP", b"Anna's screen\0\0" + zlib.compress(SECRET)) + chunk(b"pHYs", b"\0" * 9 + SECRET) + rest
     assert without_metadata(dirty) == without_metadata(PNG)
     assert media_type(without_metadata(PNG)) == "image/png"
 
 
 def test_a_webp_says_no_more_that_it_has_what_was_dropped() -> None:
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+    picture = riff(b"VP8 ", b"picture")
+    dirty = webp(riff(b"VP8X", b"\x1c" + b"\0" * 9), picture, riff(b"EXIF", SECRET), riff(b"XMP ", SECRET))
+    assert without_metadata(dirty + SECRET) == webp(riff(b"VP8X", b"\x10" + b"\0" * 9), picture)
+    turned = webp(riff(b"VP8X", b"\x1c" + b"\0" * 9), picture, riff(b"EXIF", exif("<", 6)[10:]))
+    upright = riff(b"EXIF", b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0))
+    assert without_metadata(turned) == webp(riff(b"VP8X", b"\x18" + b"\0" * 9), picture, upright)
 
-    def webp(*chunks: bytes) -> bytes:
-        return b"RIFF" + struct.pack("<I", 4 + len(b"".join(chunks))) + b"WEBP" + b"".join(chunks)
 
-    picture = chunk(b"VP8 ", b"picture")
-    dirty = webp(chunk(b"VP8X", b"\x1c" + b"\0" * 9), picture, chunk(b"EXIF", SECRET), chunk(b"XMP ", SECRET))
-    assert without_metadata(dirty + SECRET) == webp(chunk(b"VP8X", b"\x10" + b"\0" * 9), picture)
-    turned = webp(chunk(b"VP8X", b"\x1c" + b"\0" * 9), picture, chunk(b"EXIF", exif("<", 6)[10:]))
-    upright = chunk(b"EXIF", b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0))
-    assert without_metadata(turned) == webp(chunk(b"VP8X", b"\x18" + b"\0" * 9), picture, upright)
+def test_a_moving_webp_loses_what_its_frames_say_and_its_colour_profile() -> None:
+    placed, drawn = b"\0" * 6 + b"\7\0\0" * 2 + b"\0" * 4, riff(b"ALPH", b"odd") + riff(b"VP8 ", b"picture")
+    told = riff(b"EXIF", exif("<", 6)[10:]) + riff(b"XMP ", SECRET) + riff(b"ANMF", SECRET)
+    start, sizes = riff(b"ANIM", b"\0" * 6), b"\7\0\0" * 2
+    dirty = webp(
+        riff(b"VP8X", b"\x22" + b"GPS" + sizes + SECRET),
+        riff(b"ICCP", SECRET),
+        riff(b"ANIM", b"\0" * 6 + SECRET),
+        riff(b"ANMF", placed + told + drawn + told),
+    )
+    clean = webp(riff(b"VP8X", b"\2\0\0\0" + sizes), start, riff(b"ANMF", placed + drawn))
+    assert without_metadata(dirty) == clean
+    assert without_metadata(clean) == clean
 
 
 def test_photos_of_kinds_that_nothing_can_be_taken_out_of_are_known() -> None:

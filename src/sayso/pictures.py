@@ -1,7 +1,8 @@
 """Pictures: known by their content alone, and without what a camera writes into them besides.
 
-Plain bytes in, plain bytes out. Nothing is decoded: only the parts of a file are told apart, those that draw are kept,
-and nothing that follows the end of a picture is a part of it.
+Plain bytes in, plain bytes out. Nothing is decoded: only the parts of a file are told apart, those that are known to
+draw are kept, each as long as it has to be, and nothing that follows the end of a picture is a part of it. How large a
+picture is, is read from what is kept of it: that is what others draw.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ NAMES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/web
 _PNG, _JPEG, _WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"WEBP"
 _TIFF = (b"II*\0", b"MM\0*")
 _HEIF = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis")
-_JPEG_KEPT = {0xE0: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
-_PNG_KEPT = (
-    *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT", b"bKGD"),
-    *(b"pHYs", b"acTL", b"fcTL", b"fdAT", b"mDCV", b"cLLI"),
-)
-_WEBP_KEPT = (b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICCP")
-_WEBP_EXIF, _WEBP_XMP = 0x08, 0x04
 _JPEG_FRAMES = (*range(0xC0, 0xC4), *range(0xC5, 0xC8), *range(0xC9, 0xCC), *range(0xCD, 0xD0))
+_JPEG_KEPT = (*_JPEG_FRAMES, 0xC4, 0xCC, 0xD9, 0xDA, 0xDB, 0xDD)
+"""Frames, their tables, scans, and the end."""
+_PNG_KEPT = (
+    {b"IHDR": 13, b"PLTE": 768, b"tRNS": 256, b"IDAT": 1 << 31, b"IEND": 0}
+    | {b"acTL": 8, b"fcTL": 26, b"fdAT": 1 << 31}
+    | {b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"cICP": 4, b"sBIT": 4, b"bKGD": 6, b"pHYs": 9, b"mDCV": 24, b"cLLI": 8}
+)
+"""And how long each may be: what is longer has words in it."""
+_WEBP_PICTURES = (b"VP8 ", b"VP8L", b"ALPH")
+_WEBP_ICC, _WEBP_EXIF, _WEBP_XMP = 0x20, 0x08, 0x04
 _JPEG_MARK = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 """What ends the data of a scan: neither a byte of it nor a restart."""
 _ORIENTATION = 0x0112
@@ -62,54 +66,92 @@ def from_base64(text: object) -> bytes | None:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
-    return data if media_type(data) and is_drawable(data) else None
+    return without_metadata(data) if is_drawable(data) else None
 
 
 def is_drawable(data: bytes) -> bool:
-    """Whether a picture says how large it is, and that is not too large to be drawn."""
-    width, height = dimensions(data)
+    """Whether a picture says how large it is, each of its frames lies within that, and it is not too large to be drawn:
+    all by what is kept of it."""
+    try:
+        (width, height), *frames = _sizes(without_metadata(data))
+    except (struct.error, ValueError):
+        return False
+    if any(right > width or bottom > height for right, bottom in frames):
+        return False
     return min(width, height) > 0 and max(width, height) <= LONGEST_SIDE and width * height <= MOST_PIXELS
 
 
 def dimensions(data: bytes) -> tuple[int, int]:
-    """Width and height as a picture says them; none where it does not."""
+    """Width and height of a picture without metadata; none where it does not say them."""
     try:
-        match media_type(data):
-            case "image/png":
-                width, height = struct.unpack_from(">II", data, 16)
-            case "image/gif":
-                width, height = struct.unpack_from("<HH", data, 6)
-            case "image/jpeg":
-                return _jpeg_dimensions(data)
-            case "image/webp":
-                return _webp_dimensions(data)
-            case _:
-                return 0, 0
-    except struct.error:
+        return next(_sizes(data), (0, 0))
+    except (struct.error, ValueError):
         return 0, 0
-    return width, height
 
 
-def _jpeg_dimensions(data: bytes) -> tuple[int, int]:
-    found = (0, 0)
-    for kind, segment in _jpeg_segments(data):
-        if kind in _JPEG_FRAMES:
-            height, width = struct.unpack_from(">HH", segment, 5)
-            found = max(found, (width, height), key=lambda each: each[0] * each[1])
-    return found
+def _sizes(data: bytes) -> Iterator[tuple[int, int]]:
+    """How large a picture is, then how far each of its frames reaches. ValueError or struct.error: it cannot be told,
+    or programs could take it for different sizes."""
+    match media_type(data):
+        case "image/png":
+            return _png_sizes(data)
+        case "image/gif":
+            return _gif_sizes(data)
+        case "image/jpeg":
+            return _jpeg_sizes(data)
+        case "image/webp":
+            return _webp_sizes(data[12:])
+    return iter(())
 
 
-def _webp_dimensions(data: bytes) -> tuple[int, int]:
-    match data[12:16]:
-        case b"VP8X" if len(data) >= 30:
-            return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
-        case b"VP8L":
-            (bits,) = struct.unpack_from("<I", data, 21)
-            return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
-        case b"VP8 ":
-            width, height = struct.unpack_from("<HH", data, 26)
-            return width & 0x3FFF, height & 0x3FFF
-    return 0, 0
+def _png_sizes(data: bytes) -> Iterator[tuple[int, int]]:
+    for number, (name, chunk) in enumerate(_png_chunks(data)):
+        if (name == b"IHDR") != (number == 0):
+            raise ValueError("a PNG begins with its header, and has no other")
+        if name == b"IHDR":
+            yield struct.unpack_from(">II", chunk, 8)
+        elif name == b"fcTL":
+            width, height, left, top = struct.unpack_from(">IIII", chunk, 12)
+            yield left + width, top + height
+
+
+def _gif_sizes(data: bytes) -> Iterator[tuple[int, int]]:
+    yield struct.unpack_from("<HH", data, 6)
+    for part in _gif_blocks(data):
+        if part.startswith(b","):
+            left, top, width, height = struct.unpack_from("<HHHH", part, 1)
+            yield left + width, top + height
+
+
+def _jpeg_sizes(data: bytes) -> Iterator[tuple[int, int]]:
+    frames = [segment for kind, segment in _jpeg_segments(data) if kind in _JPEG_FRAMES]
+    if len(frames) != 1:
+        raise ValueError("a JPEG has one frame")
+    height, width = struct.unpack_from(">HH", frames[0], 5)
+    yield width, height
+
+
+def _webp_sizes(chunks: bytes) -> Iterator[tuple[int, int]]:
+    for name, data in _webp_chunks(chunks):
+        match name:
+            case b"VP8X":
+                yield 1 + _three(data, 4), 1 + _three(data, 7)
+            case b"VP8L":
+                (bits,) = struct.unpack_from("<I", data, 1)
+                yield 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+            case b"VP8 ":
+                width, height = struct.unpack_from("<HH", data, 6)
+                yield width & 0x3FFF, height & 0x3FFF
+            case b"ANMF":
+                left, top, width, height = (_three(data, place) for place in (0, 3, 6, 9))
+                yield 2 * left + 1 + width, 2 * top + 1 + height
+                yield from _webp_sizes(data[16:])
+
+
+def _three(data: bytes, place: int) -> int:
+    """A number of three bytes."""
+    low, high = struct.unpack_from("<HB", data, place)
+    return int(low | high << 16)
 
 
 def without_metadata(data: bytes) -> bytes:
@@ -139,9 +181,10 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
         if kind == 0xD9:
             yield kind, data[place : place + 2]
             return
-        if place + 4 > len(data):
+        size = int.from_bytes(data[place + 2 : place + 4], "big")
+        if size < 2:
             return
-        end = place + 2 + max(2, struct.unpack_from(">H", data, place + 2)[0])
+        end = place + 2 + size
         if kind == 0xDA:
             found = _JPEG_MARK.search(data, end)
             end = found.start() if found else len(data)
@@ -151,10 +194,15 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _jpeg_parts(data: bytes) -> Iterator[bytes]:
     for kind, segment in _jpeg_segments(data):
-        about = 0xE0 <= kind <= 0xEF or kind == 0xFE
-        if not about or (kind in _JPEG_KEPT and segment[4:].startswith(_JPEG_KEPT[kind])):
+        said = segment[4:]
+        if kind in _JPEG_KEPT:
             yield segment
-        elif segment[4:].startswith(b"Exif\0\0") and (kept := _only_orientation(segment[10:])):
+        elif kind == 0xE0 and said.startswith(b"JFIF\0") and len(said) >= 12:
+            # How many pixels an inch has, and no small copy of the picture.
+            yield b"\xff\xe0\0\x10" + said[:12] + b"\0\0"
+        elif kind == 0xEE and said.startswith(b"Adobe") and len(said) >= 12:
+            yield b"\xff\xee\0\x0e" + said[:12]
+        elif kind == 0xE1 and said.startswith(b"Exif\0\0") and (kept := _only_orientation(said[6:])):
             yield b"\xff\xe1" + struct.pack(">H", len(kept) + 8) + b"Exif\0\0" + kept
 
 
@@ -175,54 +223,86 @@ def _only_orientation(tiff: bytes) -> bytes:
     return b""
 
 
-def _png_parts(data: bytes) -> Iterator[bytes]:
+def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Up to the end of the picture, each with its name."""
     place = len(_PNG)
     while place + 12 <= len(data):
         size, name = struct.unpack_from(">I4s", data, place)
-        chunk = data[place : place + 12 + size]
-        if name in _PNG_KEPT:
-            yield chunk
-        elif name == b"eXIf" and (kept := _only_orientation(chunk[8:-4])):
-            yield struct.pack(">I", len(kept)) + name + kept + struct.pack(">I", zlib.crc32(name + kept))
+        yield name, data[place : place + 12 + size]
         if name == b"IEND":
             return
         place += 12 + size
 
 
+def _png_parts(data: bytes) -> Iterator[bytes]:
+    for name, chunk in _png_chunks(data):
+        if len(chunk) - 12 <= _PNG_KEPT.get(name, -1):
+            yield chunk
+        elif name == b"eXIf" and (kept := _only_orientation(chunk[8:-4])):
+            yield struct.pack(">I", len(kept)) + name + kept + struct.pack(">I", zlib.crc32(name + kept))
+
+
 def _webp(data: bytes) -> bytes:
-    place, kept, end = 12, b"", min(len(data), 8 + int.from_bytes(data[4:8], "little"))
-    turned = False
-    while place + 8 <= end:
-        name, size = data[place : place + 4], int.from_bytes(data[place + 4 : place + 8], "little")
-        chunk = data[place : min(end, place + 8 + size + size % 2)]
-        if name in (*_WEBP_KEPT, b"VP8X"):
-            kept += chunk
-        elif name == b"EXIF" and (tiff := _only_orientation(chunk[8:].removeprefix(b"Exif\0\0"))):
-            kept, turned = kept + name + struct.pack("<I", len(tiff)) + tiff, True
-        place += 8 + size + size % 2
-    if kept.startswith(b"VP8X") and len(kept) > 8:
+    kept, end = list[bytes](), 8 + int.from_bytes(data[4:8], "little")
+    for name, held in _webp_chunks(data[12:end]):
+        if name in _WEBP_PICTURES:
+            kept.append(_webp_chunk(name, held))
+        elif name == b"VP8X" and len(held) >= 10:
+            kept.append(_webp_chunk(name, held[:10]))
+        elif name == b"ANIM":
+            kept.append(_webp_chunk(name, held[:6]))
+        elif name == b"ANMF":
+            frame = [_webp_chunk(*each) for each in _webp_chunks(held[16:]) if each[0] in _WEBP_PICTURES]
+            kept.append(_webp_chunk(name, held[:16] + b"".join(frame)))
+        elif name == b"EXIF" and (tiff := _only_orientation(held.removeprefix(b"Exif\0\0"))):
+            kept.append(_webp_chunk(name, tiff))
+    if kept and kept[0].startswith(b"VP8X"):
         # It says which of these follow.
-        kept = kept[:8] + bytes([kept[8] & ~(_WEBP_EXIF | _WEBP_XMP) | _WEBP_EXIF * turned]) + kept[9:]
-    return b"RIFF" + struct.pack("<I", 4 + len(kept)) + _WEBP + kept
+        turned = any(each.startswith(b"EXIF") for each in kept)
+        flags = kept[0][8] & ~(_WEBP_ICC | _WEBP_EXIF | _WEBP_XMP) | _WEBP_EXIF * turned
+        kept[0] = kept[0][:8] + bytes([flags, 0, 0, 0]) + kept[0][12:]
+    whole = b"".join(kept)
+    return b"RIFF" + struct.pack("<I", 4 + len(whole)) + _WEBP + whole
+
+
+def _webp_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The name of each, and what it holds."""
+    place = 0
+    while place + 8 <= len(data):
+        name, size = struct.unpack_from("<4sI", data, place)
+        yield name, data[place + 8 : place + 8 + size]
+        place += 8 + size + size % 2
+
+
+def _webp_chunk(name: bytes, held: bytes) -> bytes:
+    return name + struct.pack("<I", len(held)) + held + b"\0" * (len(held) % 2)
 
 
 def _gif_parts(data: bytes) -> Iterator[bytes]:
     """Without comments and what applications have added, except how often it is played."""
+    yield data[: 13 + _colours(data, 10)]
+    for block in _gif_blocks(data):
+        if block.startswith(b","):
+            yield block
+        elif block.startswith(b"!\xf9\4") and len(block) >= 8:
+            yield block[:7] + b"\0"
+        elif block.startswith((b"!\xff\x0bNETSCAPE2.0\3\1", b"!\xff\x0bANIMEXTS1.0\3\1")) and len(block) >= 19:
+            yield block[:18] + b"\0"
+    yield b";"
+
+
+def _gif_blocks(data: bytes) -> Iterator[bytes]:
+    """Frames, and what is said between them."""
     place = 13 + _colours(data, 10)
-    yield data[:place]
     while place < len(data):
         begin = place
         if data[place] == 0x21:
             place = _after_blocks(data, place + 2)
-            plays = data[begin + 3 : begin + 14] in (b"NETSCAPE2.0", b"ANIMEXTS1.0")
-            if data[begin + 1 : begin + 2] == b"\xf9" or (data[begin + 1 : begin + 2] == b"\xff" and plays):
-                yield data[begin:place]
         elif data[place] == 0x2C:
             place = _after_blocks(data, place + 11 + _colours(data, place + 9))
-            yield data[begin:place]
         else:
-            break
-    yield b";"
+            return
+        yield data[begin:place]
 
 
 def _colours(data: bytes, at: int) -> int:
@@ -233,6 +313,10 @@ def _colours(data: bytes, at: int) -> int:
 
 def _after_blocks(data: bytes, place: int) -> int:
     """Where a row of blocks has ended, each of which says how long it is."""
-    while place < len(data) and data[place]:
-        place += data[place] + 1
+    try:
+        while size := data[place]:
+            place += size + 1
+    except IndexError:
+        # It was cut off.
+        pass
     return place + 1
