@@ -8,7 +8,7 @@ PROGRAMS := $(VENV)/.programs-ready
 TOOLS := $(VENV)/.tools-ready
 OLD := import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3.11 or newer: make PYTHON=python3.11")
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
-WORKERS ?= 8
+WORKERS ?= 4
 
 .PHONY: start quick test tests lint types compiled test-clients test-claude check bench promises soak fuzz race lock clean
 

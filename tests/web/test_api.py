@@ -313,6 +313,7 @@ def test_the_document_lists_every_operation(house: House) -> None:
         "GET /api/log/{ask}",
         "GET /api/operations",
         "GET /api/operations/{operation}",
+        "GET /api/operations/{operation}/both",
         "GET /api/operations/{operation}/output",
         "GET /api/operations/{operation}/search",
         "POST /api/operations/{operation}/cancel",
