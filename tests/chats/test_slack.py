@@ -120,7 +120,7 @@ def test_a_stranger_a_stolen_message_and_a_replayed_button_change_nothing(office
         assert ephemeral(server) == answering.NOT_YOURS
         ada.presses_value(value, sent, ts=server.new_ts())
         assert ephemeral(server) == answering.NOT_YOURS
-        for made_up in ("yes", sent.ts, value[:-1] + "_", value.replace(".o0.", ".o1.")):
+        for made_up in ("yes", sent.ts, value[:-1] + ("A" if value[-1] != "A" else "B"), value.replace(".o0.", ".o1.")):
             ada.presses_value(made_up, sent)
             assert ephemeral(server) == answering.NOT_OURS
         eve.writes("Yes", answers=sent)
@@ -188,6 +188,39 @@ def test_hostile_words_ping_nobody_and_answers_elsewhere_are_told(office: Office
         assert "<!" not in sent.data["text"]
         office.desk.answer(ask.id, [Answer(question="1", chosen=("1",))], ANNA)
         assert changed(server).text.endswith(f"Answered by {ANNA.person} in {ANNA.surface}.")
+
+    office.while_running(work)
+
+
+def test_an_envelope_that_cannot_be_read_is_acknowledged_and_passed_over(
+    office: Office, server: Slack, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask()
+        sent, before = new(server), server.opened
+        broken = [
+            server.say("interactive", {"type": "block_actions", "actions": []}),
+            server.say("interactive", {"type": "block_actions", "actions": [{"value": "hunter2"}]}),
+            server.say("events_api", {"event": {"type": "message", "user": "UADA", "text": "hunter2"}}),
+            server.say("events_api", {"event": ["hunter2"]}),
+        ]
+        ada.presses(sent, "Yes")
+        assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
+        assert set(broken) <= server.acknowledged
+        assert server.opened == before
+
+    office.while_running(work)
+    assert "cannot be read" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+def test_a_forwarded_code_links_nobody(office: Office, server: Slack) -> None:
+    def work() -> None:
+        ada = server.user("UADA")
+        ada.writes(office.chats.make_code(ChatKind.SLACK, "ada"), attachments=[{"is_share": True}])
+        assert new(server).text == answering.FORWARDED
+        assert office.chats.links() == []
 
     office.while_running(work)
 

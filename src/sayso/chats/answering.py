@@ -40,7 +40,8 @@ WRONG_CODE = "This code is wrong, was used or is too old. Make another with `say
 WAIT = "Too many wrong codes. Wait a few minutes."
 NOT_HERE = "I write to one person at a time. Send me the code in a private chat."
 WHICH = "Which question do you mean? Reply to its message."
-FORWARDED = "Forwarded messages change nothing here. Reply in your own words."
+OR_A_CODE = f"{WHICH} If this is a code: you are linked here already. Send /stop first, then the code."
+FORWARDED = "Forwarded messages change nothing here. Write it yourself."
 PRESS = "This one takes no words. Press one of its buttons."
 NOT_WHOLE = "This cannot be answered in a chat. Answer it in your inbox."
 UNLINKED = "You are not told anything here any more."
@@ -87,7 +88,7 @@ class ChatAnswers:
         if message.created_at < self._clock() - MESSAGE_LIFE:
             return said(TOO_OLD)
         by = Settler(person=link.user, surface=kind.label, attempt=f"{kind} {press.id}")
-        return said(self._settled(message, link, lambda ask: self._do(ask, message, choice, by)))
+        return said(self._settled(message, link, lambda ask: self._do(kind, ask, message, choice, by)))
 
     def _settled(self, message: SentMessage, link: ChatLink, work: Callable[[Ask], str]) -> str:
         """Do it with the ask as it is now, if that is what was shown; what is said of it."""
@@ -108,7 +109,10 @@ class ChatAnswers:
         except (AlreadySettled, InvalidInput) as error:
             return str(error)
 
-    def _do(self, ask: Ask, message: SentMessage, choice: str, by: Settler) -> str:
+    def _do(self, kind: ChatKind, ask: Ask, message: SentMessage, choice: str, by: Settler) -> str:
+        """What was sent by an earlier version may have shown more than anybody sees: that is denied, or opened."""
+        if ask.state.answerable and choice != wording.DENY and not _shows_all(kind, ask):
+            return NOT_WHOLE
         if ask.is_permission:
             return self._decide(ask, message, choice, by)
         only = ask.questions[0] if len(ask.questions) == 1 else None
@@ -152,19 +156,20 @@ class ChatAnswers:
     def wrote(self, kind: ChatKind, wrote: Wrote) -> ChatSaid:
         link, text = self._chats.link_of(kind, wrote.account), wrote.text.strip()
         first, _, rest = text.partition(" ")
-        code = as_code(rest if first == "/start" else text)
-        if code and not wrote.answers:
-            return self._link(kind, code, wrote)
-        if link is None or link.room != wrote.room:
-            return ChatSaid(text=self._to_stranger(kind, wrote))
+        code = "" if wrote.answers else as_code(rest if first == "/start" else text)
+        is_known = link is not None and link.room == wrote.room
         if wrote.forwarded:
-            return ChatSaid(text=FORWARDED)
+            return ChatSaid(text=FORWARDED if is_known else self._to_stranger(kind, wrote, FORWARDED))
+        if code and not is_known:
+            return self._link(kind, code, wrote)
+        if link is None or not is_known:
+            return ChatSaid(text=self._to_stranger(kind, wrote, WHO_ARE_YOU))
         if text.lower() in _STOP:
             self._chats.unlink(link.id)
             return ChatSaid(text=UNLINKED)
         message = self._chats.message_at(link, wrote.answers) if wrote.answers else None
-        if message is None:
-            return ChatSaid(text=WHICH)
+        if message is None:  # nobody who is linked is made somebody else by a code, nor told whether it is one
+            return ChatSaid(text=OR_A_CODE if code else WHICH)
         by = Settler(person=link.user, surface=kind.label, attempt=f"{kind} {wrote.id}")
         said = self._settled(message, link, lambda ask: self._say(kind, ask, wrote.text, by))
         return ChatSaid(text=said, message=message.id)
@@ -173,7 +178,7 @@ class ChatAnswers:
         """Words count only where the message showed all that is asked."""
         if ask.is_permission:
             return PRESS
-        if not text.strip() or not wording.drawn(ask, adapter_of(kind).limits, "").whole:
+        if not text.strip() or not _shows_all(kind, ask):
             return NOT_WHOLE
         only = ask.questions[0]
         if not wording.takes_words(only):
@@ -183,13 +188,13 @@ class ChatAnswers:
 
     # Who somebody is
 
-    def _to_stranger(self, kind: ChatKind, wrote: Wrote) -> str:
+    def _to_stranger(self, kind: ChatKind, wrote: Wrote, text: str) -> str:
         """Told a few times only, so that nobody has us write on and on."""
         who = f"{kind} {wrote.account}"
         if not wrote.private or self._strangers.wait(who):
             return ""
         self._strangers.note(who)
-        return WHO_ARE_YOU
+        return text
 
     def _link(self, kind: ChatKind, code: str, wrote: Wrote) -> ChatSaid:
         who = f"{kind} {wrote.account}"
@@ -208,6 +213,10 @@ class ChatAnswers:
 
 def _you_are(link: ChatLink) -> str:
     return f"You are {link.user} here from now on."
+
+
+def _shows_all(kind: ChatKind, ask: Ask) -> bool:
+    return wording.drawn(ask, adapter_of(kind).limits, "").whole
 
 
 def _is_from(kind: ChatKind, press: Pressed, link: ChatLink, message: SentMessage) -> bool:

@@ -53,7 +53,7 @@ class Ntfy(ChatAdapter):
             async for said in self._http.lines(url, self._headers, SILENCE):
                 if isinstance(said, ChatReply):
                     raise _failure(said)
-                if isinstance(said, dict) and said.get("event") == "message":
+                if isinstance(said, dict) and said.get("event") == "message" and "id" in said:
                     name = str(said["id"])
                     reply = await heard(Pressed(id=name, token=str(said.get("message", "")), read_to=name))
                     if reply.text and reply.room and not reply.shown:

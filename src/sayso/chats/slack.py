@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from sayso.bridge import BackgroundTasks
-from sayso.chats.adapter import ChatAdapter, Heard
+from sayso.chats.adapter import UNREADABLE, ChatAdapter, Heard
 from sayso.chats.http import AGAIN
 from sayso.chats.model import Button, ChatKind, ChatMessage, Pressed, Wrote
 from sayso.chats.wording import ChatLimits
@@ -108,44 +108,21 @@ class Slack(ChatAdapter):
 
     async def _taken(self, said: dict[str, Any], heard: Heard) -> Coroutine[Any, Any, None] | None:
         """Hand on what an envelope holds. What is to be said then; None for nothing."""
-        payload = said.get("payload") or {}
-        if said.get("type") == "interactive" and payload.get("type") == "block_actions":
-            return await self._pressed(payload, heard)
-        event = payload.get("event") or {}
-        is_words = event.get("type") == "message" and not event.get("subtype") and not event.get("bot_id")
-        if said.get("type") == "events_api" and is_words and event.get("user"):
-            return await self._wrote(str(payload.get("event_id", said["envelope_id"])), event, heard)
-        return None
-
-    async def _pressed(self, payload: dict[str, Any], heard: Heard) -> Coroutine[Any, Any, None] | None:
-        action, person, at = payload["actions"][0], str(payload["user"]["id"]), payload.get("container") or {}
-        if "value" not in action:  # it opens an address
+        try:
+            what = _read(said)
+        except UNREADABLE as error:
+            logger.warning("Passed over what Slack said, which cannot be read (%s)", type(error).__name__)
             return None
-        room, place = str(at.get("channel_id", "")), str(at.get("message_ts", ""))
-        name = f"{person} {action.get('action_ts', '')}"
-        reply = await heard(Pressed(id=name, token=str(action["value"]), account=person, room=room, place=place))
-        if not reply.text or reply.shown:
+        if what is None:
             return None
-        return self._say("chat.postEphemeral", {"channel": room, "user": person, "text": _escaped(reply.text)})
-
-    async def _wrote(self, name: str, event: dict[str, Any], heard: Heard) -> Coroutine[Any, Any, None] | None:
-        answers = str(event.get("thread_ts", ""))
-        reply = await heard(
-            Wrote(
-                id=name,
-                account=str(event["user"]),
-                room=str(event["channel"]),
-                text=_plain(str(event.get("text", ""))),
-                label=str(event["user"]),
-                answers=answers if answers != event.get("ts") else "",
-                private=event.get("channel_type") == "im",
-                forwarded=bool(event.get("attachments")),
-            )
-        )
-        if not reply.text:
+        reply = await heard(what)
+        if not reply.text or (isinstance(what, Pressed) and reply.shown):
             return None
-        below = {"thread_ts": answers} if answers else {}
-        return self._say("chat.postMessage", {"channel": event["channel"], "text": _escaped(reply.text), **below})
+        given = {"channel": what.room, "text": _escaped(reply.text)}
+        if isinstance(what, Pressed):
+            return self._say("chat.postEphemeral", {**given, "user": what.account})
+        thread = str(said["payload"]["event"].get("thread_ts", ""))
+        return self._say("chat.postMessage", {**given, **({"thread_ts": thread} if thread else {})})
 
     async def _say(self, method: str, given: dict[str, Any]) -> None:
         """What cannot be said any more is not missed: the message itself tells what became of it."""
@@ -172,6 +149,41 @@ class Slack(ChatAdapter):
         if why in _NO_ENTRY:
             raise ChatFailed("Slack does not know these tokens. `sayso chat add slack` takes others.", _SLOWLY)
         raise (ChatGone if why in _GONE else ChatFailed)(f"Slack refuses: {why}")
+
+
+def _read(said: dict[str, Any]) -> Pressed | Wrote | None:
+    """What an envelope holds; None where that is nothing to us."""
+    payload = said.get("payload") or {}
+    if said.get("type") == "interactive" and payload.get("type") == "block_actions":
+        return _pressed(payload)
+    event = payload.get("event") or {}
+    is_words = event.get("type") == "message" and not event.get("subtype") and not event.get("bot_id")
+    if said.get("type") == "events_api" and is_words and event.get("user"):
+        return _wrote(str(payload.get("event_id", said["envelope_id"])), event)
+    return None
+
+
+def _pressed(payload: dict[str, Any]) -> Pressed | None:
+    action, person, at = payload["actions"][0], str(payload["user"]["id"]), payload.get("container") or {}
+    if "value" not in action:  # it opens an address
+        return None
+    room, place = str(at.get("channel_id", "")), str(at.get("message_ts", ""))
+    name = f"{person} {action.get('action_ts', '')}"
+    return Pressed(id=name, token=str(action["value"]), account=person, room=room, place=place)
+
+
+def _wrote(name: str, event: dict[str, Any]) -> Wrote:
+    answers = str(event.get("thread_ts", ""))
+    return Wrote(
+        id=name,
+        account=str(event["user"]),
+        room=str(event["channel"]),
+        text=_plain(str(event.get("text", ""))),
+        label=str(event["user"]),
+        answers=answers if answers != event.get("ts") else "",
+        private=event.get("channel_type") == "im",
+        forwarded=bool(event.get("attachments")),
+    )
 
 
 def _drawn(message: ChatMessage) -> dict[str, Any]:

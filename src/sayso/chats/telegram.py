@@ -1,17 +1,20 @@
 """Telegram, by its Bot API: long polling, so that nothing has to be reachable from outside.
 
 An update is confirmed by the next call that asks for later ones, which is made only once the store has what it said.
-Texts are sent without any markup of theirs; only places in them are marked, by numbers.
+Texts are sent without any markup of theirs; only places in them are marked, by numbers. Telegram itself would make
+something to tap of what looks like a command, a name or an address, but not in what is marked as code: words of agents
+in which something does are marked so, and stay as they are.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Coroutine
 from typing import Any
 
 from sayso.bridge import BackgroundTasks
-from sayso.chats.adapter import ChatAdapter, Heard
+from sayso.chats.adapter import UNREADABLE, ChatAdapter, Heard
 from sayso.chats.http import AGAIN
 from sayso.chats.model import Button, ChatKind, ChatMessage, ChatSaid, Pressed, Wrote
 from sayso.chats.wording import ChatLimits
@@ -29,6 +32,9 @@ WANTED = ["message", "callback_query"]
 _ROW = 3
 _SLOWLY = 300.0
 """Seconds between two tries where only a person can mend what is wrong."""
+_TAPPED = re.compile(r"(?<![A-Za-z0-9_])[/#$]\w|@\w|\S\.\w|://|(?:\d[ -]?){13}")
+"""Commands, hashtags and shares, names and mail addresses, sites, other addresses, cards: rather too much than too
+little."""
 
 
 def _text(message: ChatMessage) -> str:
@@ -60,10 +66,13 @@ class Telegram(ChatAdapter):
         try:
             while True:
                 given = {"timeout": POLL, "allowed_updates": WANTED, "offset": self._offset}
-                for update in await self._call("getUpdates", given, patience=POLL + 10):
+                updates = await self._call("getUpdates", given, patience=POLL + 10)
+                if updates != [] and not any(map(_after, _list(updates))):
+                    raise ChatFailed("Telegram says nothing but what cannot be read", AGAIN)
+                for update in _list(updates):
                     if said := await self._taken(update, heard):
                         telling.start(said)
-                    self._offset = int(update["update_id"]) + 1
+                    self._offset = _after(update) or self._offset
         finally:
             await telling.finish(AGAIN)
 
@@ -83,25 +92,30 @@ class Telegram(ChatAdapter):
 
     # What comes
 
-    async def _taken(self, update: dict[str, Any], heard: Heard) -> Coroutine[Any, Any, None] | None:
+    async def _taken(self, update: Any, heard: Heard) -> Coroutine[Any, Any, None] | None:
         """Hand on what an update says. What is to be said then, as something to do; None for nothing."""
-        name = str(update["update_id"])
-        if (pressed := update.get("callback_query")) and "data" in pressed:
-            return self._answer(pressed["id"], await heard(_pressed(name, pressed)))
-        if (wrote := update.get("message")) and isinstance(wrote.get("text"), str) and "from" in wrote:
-            said = await heard(_wrote(name, wrote))
-            return self._reply(wrote, said) if said.text else None
-        return None
+        try:
+            read = _read(update)
+        except UNREADABLE as error:
+            logger.warning("Passed over what Telegram said, which cannot be read (%s)", type(error).__name__)
+            return None
+        if read is None:
+            return None
+        what, to = read
+        said = await heard(what)
+        if isinstance(what, Pressed):
+            return self._answer(to, said)
+        return self._reply(to, said) if said.text else None
 
-    async def _answer(self, query: str, said: ChatSaid) -> None:
+    async def _answer(self, to: dict[str, Any], said: ChatSaid) -> None:
         """Whoever pressed sees it, and their button stops to wait."""
-        given = {"callback_query_id": query, "text": said.text[:LONGEST_TOAST]}
-        await self._say("answerCallbackQuery", given)
+        await self._say("answerCallbackQuery", {**to, "text": said.text[:LONGEST_TOAST]})
 
-    async def _reply(self, wrote: dict[str, Any], said: ChatSaid) -> None:
-        to = {"message_id": wrote["message_id"], "allow_sending_without_reply": True}
-        given = {"chat_id": wrote["chat"]["id"], "text": said.text, "reply_parameters": to}
-        await self._say("sendMessage", {**given, "link_preview_options": {"is_disabled": True}})
+    async def _reply(self, to: dict[str, Any], said: ChatSaid) -> None:
+        about_an_ask = bool(said.message)  # so that words of an agent may be in it
+        entities = _untapped([("pre" if about_an_ask and _TAPPED.search(said.text) else "", said.text)])
+        given = {**to, "text": said.text, "entities": entities, "link_preview_options": {"is_disabled": True}}
+        await self._say("sendMessage", given)
 
     async def _say(self, method: str, given: dict[str, Any]) -> None:
         """What cannot be said any more is not missed: the message itself tells what became of it."""
@@ -145,6 +159,27 @@ def _failure(status: int, data: dict[str, Any]) -> ChatFailed:
     return ChatFailed(text, AGAIN if int(code) >= 500 else None)
 
 
+def _list(updates: Any) -> list[Any]:
+    return updates if isinstance(updates, list) else []
+
+
+def _after(update: Any) -> int | None:
+    """What confirms an update; None where it has no number."""
+    number = update.get("update_id") if isinstance(update, dict) else None
+    return number + 1 if isinstance(number, int) else None
+
+
+def _read(update: Any) -> tuple[Pressed | Wrote, dict[str, Any]] | None:
+    """What an update says, and where to reply to it; None where it says nothing to us."""
+    name = str(update["update_id"])
+    if (pressed := update.get("callback_query")) and "data" in pressed:
+        return _pressed(name, pressed), {"callback_query_id": pressed["id"]}
+    if (wrote := update.get("message")) and isinstance(wrote.get("text"), str) and "from" in wrote:
+        to = {"message_id": wrote["message_id"], "allow_sending_without_reply": True}
+        return _wrote(name, wrote), {"chat_id": wrote["chat"]["id"], "reply_parameters": to}
+    return None
+
+
 def _pressed(name: str, query: dict[str, Any]) -> Pressed:
     at = query.get("message") or {}
     return Pressed(
@@ -173,17 +208,29 @@ def _wrote(name: str, message: dict[str, Any]) -> Wrote:
 
 
 def _drawn(message: ChatMessage) -> dict[str, Any]:
-    text = _text(message)
-    entities = [{"type": "bold", "offset": 0, "length": _units(message.heading)}]
-    if message.exact and message.body:
-        entities.append({"type": "pre", "offset": _units(f"{message.heading}\n\n"), "length": _units(message.body)})
+    heading, body, hint = message.heading, message.body, message.hint
+    parts = [
+        ("code" if _TAPPED.search(heading) else "bold", heading),
+        ("pre" if message.exact or _TAPPED.search(body) else "", body),
+        ("code" if _TAPPED.search(hint) else "", hint),
+    ]
     drawn: dict[str, Any] = {
-        "text": text,
-        "entities": entities,
+        "text": _text(message),
+        "entities": _untapped(parts),
         "link_preview_options": {"is_disabled": True},
         "reply_markup": {"inline_keyboard": _rows(message.buttons)},
     }
     return {**drawn, "disable_notification": True} if message.quiet else drawn
+
+
+def _untapped(parts: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """The marks of a text of these parts, each with the kind of its mark, or none."""
+    marks, at = [], 0
+    for kind, part in parts:
+        if kind and part:
+            marks.append({"type": kind, "offset": at, "length": _units(part)})
+        at += _units(f"{part}\n\n") if part else 0
+    return marks
 
 
 def _rows(buttons: tuple[Button, ...]) -> list[list[dict[str, str]]]:

@@ -5,8 +5,10 @@ What does not fit whole, or cannot be answered by one press or a few words, is o
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from sayso.asks.model import CLIENT_FORM, Ask, Kind, Option, Question, State
 from sayso.asks.truth import session_of
@@ -15,12 +17,18 @@ from sayso.chats.model import Button, ChatMessage
 from sayso.permissions.action import AllowScope, action_of, scopes_of
 from sayso.permissions.parts import parts_of, rules_part
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.records import replace
 from sayso.text import exact, one_line
 
 ALLOW, SURE, BACK, DENY, OPTION = "a", "y", "b", "n", "o"
 """The choices of buttons; of an option, its place follows."""
 LONGEST_LABEL = 30
-_NAME = 40
+_NAME, _LABEL = 40, 80
+WIDTH, MOST_ROWS, MOST_EMPTY = 40, 60, 3
+"""Of a phone: letters in a row, the rows of two screens, and the most empty ones after which one looks for more."""
+LONGEST_HINT = "😀" * 200
+"""What a message has room for, whatever becomes of it: more than any hint says, in letters of the largest size."""
+_BAR = "│"
 
 IN_YOUR_WORDS = "Reply to this message to answer in your own words."
 REPLY = "Reply to this message with your answer."
@@ -66,12 +74,32 @@ class Drawn:
 def drawn(ask: Ask, limits: ChatLimits, address: str, *, confirming: bool = False) -> Drawn:
     """An open ask. `address` is where its page is, if people can get there from anywhere."""
     whole = _permission(ask, address, confirming) if ask.is_permission else _question(ask, limits, address)
-    if whole and limits.fits(whole.message) and (limits.allows or not ask.is_permission):
+    if whole and _is_seen(whole.message, limits) and (limits.allows or not ask.is_permission):
         return whole
     hint = f"Open it to {_to_do(ask)}." if address else f"To {_to_do(ask)}: {_command(ask)}"
     body = exact(headline(ask, 200))
     message = ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address))
     return Drawn(message=message, whole=False)
+
+
+def _is_seen(message: ChatMessage, limits: ChatLimits) -> bool:
+    """Whether all of it fits, whichever hint it gets, and is before the eyes of who scrolls a phone once: on few enough
+    rows, none of them behind a gap that passes for the end."""
+    if not limits.fits(replace(message, hint=LONGEST_HINT)):
+        return False
+    rows = [row for line in message.body.split("\n") for row in _wrapped(line)]
+    gaps = (len(list(run)) for is_empty, run in groupby(rows, _is_empty) if is_empty)
+    return len(rows) <= MOST_ROWS and max(gaps, default=0) <= MOST_EMPTY
+
+
+def _wrapped(line: str) -> Iterator[str]:
+    """The rows of a line, in which each wide letter stands twice."""
+    cells = "".join(letter * (1 + (unicodedata.east_asian_width(letter) in "WF")) for letter in line.expandtabs())
+    return (cells[place : place + WIDTH] for place in range(0, max(len(cells), 1), WIDTH))
+
+
+def _is_empty(row: str) -> bool:
+    return not row.replace(_BAR, "").strip()
 
 
 def settled(ask: Ask, limits: ChatLimits, user: str, surface: str) -> ChatMessage:
@@ -120,7 +148,7 @@ def _chosen(ask: Ask) -> str:
     only = ask.questions[0] if len(ask.questions) == 1 and not ask.is_permission else None
     answer = ask.answer(only.id) if only else None
     picked = [option for option in only.choices if answer and option.id in answer.chosen] if only else []
-    return _line(picked[0].label) if len(picked) == 1 else ""
+    return one_line(picked[0].label, _LABEL) if len(picked) == 1 else ""
 
 
 def _of_nobody(ask: Ask) -> str:
@@ -172,7 +200,7 @@ def _permission(ask: Ask, address: str, confirming: bool) -> Drawn | None:
 
 def _barred(text: str) -> Iterator[str]:
     """Each line behind a bar, so that nothing in it passes for a part of ours."""
-    return (f"│ {line}" for line in text.split("\n")) if text else iter(["│"])
+    return (f"{_BAR} {line}" for line in text.split("\n")) if text else iter([_BAR])
 
 
 def _listed(options: tuple[Option, ...]) -> Iterator[str]:
