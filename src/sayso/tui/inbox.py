@@ -80,7 +80,7 @@ class InboxScreen(SaysoScreen[None]):
         self.board_changed()
 
     def on_screen_resume(self) -> None:
-        self.shared.reflexes.present(self, 0)
+        self.shared.reflexes.present(self, REST if self._came_by_itself else 0)
         self.shared.board.newest = None
         self._rearrange()
 
@@ -136,7 +136,8 @@ class InboxScreen(SaysoScreen[None]):
         after = rows.item
         if self.is_current and before and after and before.id != after.id:
             self._came_by_itself = after.id
-            self.shared.reflexes.present(self, REST)
+            if self.is_active:  # else it is new to the person when the dialog before it is gone
+                self.shared.reflexes.present(self, REST)
         self._offer()
 
     def _laid_out(self, asks: Sequence[Ask]) -> tuple[list[Entry], dict[str, Crowd]]:
@@ -260,7 +261,7 @@ class InboxScreen(SaysoScreen[None]):
         if not self.alive:
             return
         before, self._readable = self._readable, item if self._shows_whole(item) else None
-        if self._readable and (before is None or before.id != self._readable.id):
+        if self.is_active and self._readable and (before is None or before.id != self._readable.id):
             self.shared.reflexes.present(self, 0)
         if (before and before.id) != (self._readable and self._readable.id):
             self.refresh_bindings()
