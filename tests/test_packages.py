@@ -87,7 +87,8 @@ def test_the_doctor_examines_an_installation_that_has_only_what_users_get(fresh:
 
 
 def test_every_module_can_be_imported_with_only_what_users_get(fresh: Path, tmp_path: Path) -> None:
-    extras = {"sayso.push.encryption", "sayso.store.postgres"}
+    chats = {f"sayso.chats.{name}" for name in ("http", "ntfy", "slack", "telegram")}
+    extras = {"sayso.oauth.server", "sayso.push.encryption", "sayso.store.postgres", *chats}
     every = (
         "import importlib, pkgutil, sayso\n"
         "for each in pkgutil.walk_packages(sayso.__path__, 'sayso.'):\n"

@@ -79,8 +79,8 @@ def test_json_holds_everything_about_each_open_ask(home: Home) -> None:
             "required": True,
             "placeholder": "",
             "options": [
-                {"id": "1", "label": "Lint", "description": "", "recommended": False},
-                {"id": "2", "label": "Tests", "description": "", "recommended": False},
+                {"id": "1", "label": "Lint", "description": "", "recommended": False, "preview": "", "picture": None},
+                {"id": "2", "label": "Tests", "description": "", "recommended": False, "preview": "", "picture": None},
             ],
         }
     ]

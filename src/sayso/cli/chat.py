@@ -164,7 +164,7 @@ def remove(chat: str) -> None:
 @command.command()
 @click.argument("link_id", metavar="[ID]", required=False)
 def test(link_id: str | None) -> None:
-    """Send everyone who is linked, or one of them, a message that asks for nothing.
+    """Send those who are linked a message that asks for nothing.
 
     \b
     Example:
