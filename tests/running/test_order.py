@@ -120,14 +120,19 @@ def spawner() -> Iterator[Spawner]:
 
 def test_a_real_command_that_takes_turns_is_told_as_it_wrote(spawner: Spawner, tmp_path: Path) -> None:
     """It goes on when what it wrote last is there: what it writes faster than anyone looks has no order."""
-    folder, go = tmp_path / "op", tmp_path / "go"
-    os.mkfifo(go)
+    folder = tmp_path / "op"
     lines = [("stderr", "first to stderr"), ("stdout", "one"), ("stdout", "two"), ("stderr", "oh"), ("stdout", "three")]
-    script = "".join(f"echo {text}{' >&2' if stream == 'stderr' else ''}; read _ < {go};" for stream, text in lines)
-    end = spawner.start_operation(shell(folder, script))
-    for stream, text in lines:
+    signs = [tmp_path / f"go-{number}" for number in range(len(lines))]  # through a single one a sign may be lost
+    for sign in signs:
+        os.mkfifo(sign)
+    steps = [
+        f"echo {text}{' >&2' if stream == 'stderr' else ''}; read _ < {sign};"
+        for (stream, text), sign in zip(lines, signs, strict=True)
+    ]
+    end = spawner.start_operation(shell(folder, "".join(steps)))
+    for (stream, text), sign in zip(lines, signs, strict=True):
         eventually(partial(_holds, folder / stream, f"{text}\n"))
-        go.write_text("on\n")
+        sign.write_text("on\n")
     assert end.result(PATIENCE).exit_code == 0
     assert read(folder, 1000) == joined([(stream, f"{text}\n") for stream, text in lines])
 
