@@ -23,8 +23,6 @@ FLAGS = [
     "--no-first-run",
     # One process draws all pages: starting one for each browser context takes a sixth of the time of these tests.
     "--renderer-process-limit=1",
-    # What is drawn without a graphics card need not go to another process first.
-    "--in-process-gpu",
 ]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 NewContext = Callable[..., BrowserContext]
