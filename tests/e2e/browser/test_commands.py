@@ -153,15 +153,14 @@ def test_a_flood_stays_small_in_the_page_and_says_what_it_leaves_out(house: Hous
     page = sign_in(f"/commands/{running.id}")
     for part in range(4):
         house.works.print(running, f"{part} of a flood that nobody can read {'x' * 60}\n" * 6_000)
-        expect(page.locator("#stdout [data-size]")).to_have_text(
-            f"{(running.folder / 'stdout').stat().st_size:,} bytes"
-        )
-        expect(page.locator("#stdout [data-text]")).to_contain_text(f"{part} of a flood")
-    shown = page.locator("#stdout [data-text]").evaluate("text => text.textContent")
+        size = (running.folder / "stdout").stat().st_size
+        expect(page.locator("#printed [data-size]")).to_have_text(f"stdout {size:,} · stderr 0 bytes")
+        expect(page.locator("#printed [data-text]")).to_contain_text(f"{part} of a flood")
+    shown = page.locator("#printed [data-text]").evaluate("text => text.textContent")
     assert len(shown) < 600_000
     assert "bytes are not shown here" in shown or "begin" not in shown
     house.works.print(running, "the very end\n")
-    expect(page.locator("#stdout [data-text]")).to_contain_text("the very end")
+    expect(page.locator("#printed [data-text]")).to_contain_text("the very end")
 
 
 def test_what_a_command_prints_and_is_called_runs_no_script(house: House, sign_in: SignIn) -> None:
@@ -173,6 +172,6 @@ def test_what_a_command_prints_and_is_called_runs_no_script(house: House, sign_i
     expect(page.locator(f"[data-operation='{running.id}']")).to_contain_text("<script>")
     page.goto(f"/commands/{running.id}?find=script")
     house.works.print(running, bad + "2\n")
-    expect(page.locator("#stdout [data-text]")).to_contain_text("<U+202E>{{ 7*7 }}2")
+    expect(page.locator("#printed [data-text]")).to_contain_text("<U+202E>{{ 7*7 }}2")
     assert alerts == []
     assert page.locator("img[src=x]").count() == 0

@@ -1149,7 +1149,7 @@ async function readPartOfBoth(panel) {
   appendBoth(panel, part, passed);
   const grown = STREAMS.some((name) => part.next[name] > panel.dataset[name]);
   for (const name of STREAMS) panel.dataset[name] = part.next[name];
-  return grown && !part.unfinished.length && STREAMS.some((name) => part.next[name] < panel.printed[name]);
+  return grown && STREAMS.some((name) => part.next[name] < panel.printed[name]);
 }
 
 function appendBoth(panel, part, passed) {
