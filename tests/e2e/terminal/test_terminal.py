@@ -557,7 +557,7 @@ def test_an_agent_that_lives_but_does_not_wait_is_not_said_to_be_gone_or_to_hear
         assert "the agent went on without waiting; it gets the answer when it comes back for it." in told.stderr
         anna.start()
         anna.sees("Which database?", "agent at work")
-        anna.keys("x")
+        anna.keys("X")
         anna.sees("Reject this question?")
         anna.keys("Enter")
         anna.sees("Rejected. claude-code went on without waiting; it gets this when it comes back for it.")
