@@ -126,7 +126,7 @@ _OPTION = {
         "label": {"type": "string"},
         "description": {"type": "string"},
         "recommended": {"type": "boolean"},
-        "preview": {"type": "string", "description": "Code or layout."},
+        "preview": {"type": "string"},
         "image": {"type": "string", "description": "Path or base64."},
     },
     "required": ["label"],
