@@ -7,10 +7,11 @@ DEV := $(VENV)/.dev-ready
 PROGRAMS := $(VENV)/.programs-ready
 TOOLS := $(VENV)/.tools-ready
 OLD := import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3.11 or newer: make PYTHON=python3.11")
-# Most tests wait for processes more than they compute, so there are more at work than there are cores.
+# Most tests wait for processes more than they compute, so there are more at work than there are cores. With six, two
+# cores are never idle, and what people and programs do is too slow for tests that wait as long as a person would.
 WORKERS ?= 4
 
-.PHONY: start quick test tests lint types compiled test-clients test-claude check bench promises soak fuzz race lock clean
+.PHONY: start quick test tests lint types compiled test-clients test-claude check bench promises proof fuzz race lock clean
 
 # `make start` needs what a user needs, and nothing else.
 $(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
@@ -94,12 +95,15 @@ bench: $(DEV)
 promises: $(DEV)
 	$(BIN)/python -m bench.promises
 
-# Agents ask, people answer, commands run, while processes are killed, disks fill and clocks jump; then an audit.
-# `make soak SECONDS=60 SEED=7` plays the same plan again; STORE=postgres restarts the store as well.
+# Agents ask, people answer, commands run, while processes are killed, disks fill and clocks jump; an audit after every
+# epoch. `make proof SECONDS=60 SEED=7` makes the same choices again, `make proof ASKS=200000 KILLS=2000` goes on until
+# there were so many; STORE=postgres restarts the store as well. RESUME=FOLDER goes on with an earlier one, and PUBLISH=1
+# puts the score into docs/reliability.md.
 SECONDS ?= 300
 STORE ?= sqlite
-soak: $(DEV)
-	$(BIN)/python -m tests.soak --seconds $(SECONDS) --store $(STORE) $(if $(SEED),--seed $(SEED))
+proof: $(DEV)
+	$(BIN)/python -m tests.proof --store $(STORE) $(if $(ASKS),--asks $(ASKS),--seconds $(SECONDS)) $(if $(KILLS),--kills $(KILLS)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(FOLDER),--folder $(FOLDER)) $(if $(RESUME),--resume $(RESUME)) $(if $(PUBLISH),--publish)
 
 # Junk for the stdio server, its front and the web server.
 fuzz: $(DEV)

@@ -3,18 +3,16 @@ same answer given at the desk. Both take turns in one run; the bot's API is on l
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
-import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from bench.tables import setting, table
+from bench.tables import print_ways
 from tests.chats.servers.telegram import TOKEN, Sent, Telegram, telegram
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Question, Settler, State
@@ -23,7 +21,6 @@ from sayso.config import load
 from sayso.desks import Desks, open_desks
 
 T = TypeVar("T")
-ROUNDS = 100
 PATIENCE = 30.0
 PERSON = Settler(person="ada", surface="bench")
 
@@ -82,21 +79,8 @@ def _message(server: Telegram) -> Sent:
     return found
 
 
-def _row(what: str, samples: Sequence[float]) -> list[str]:
-    cuts = statistics.quantiles(samples, n=20)
-    return [what, *(f"{seconds * 1000:.1f}" for seconds in (min(samples), statistics.median(samples), cuts[-1]))]
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    pressed, by_hand = asyncio.run(measured(parser.parse_args().rounds))
-    print(setting())
-    rows = [
-        _row("Telegram's word to the agent's process", pressed),
-        _row("the same answer, given at the desk", by_hand),
-    ]
-    print(f"\n{table(['on the way', 'least ms', 'p50 ms', 'p95 ms'], rows)}")
+    print_ways(__doc__ or "", measured, "Telegram's word to the agent's process", "the same answer, given at the desk")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The inbox with 1,000 asks in a browser: how soon it can be used, and whether scrolling and searching drop frames.
+"""The inbox with 10, 100 and 1,000 asks in a browser: how soon it can be used, and whether using it drops frames.
 
 What counts is how many tasks of the page's thread took more than 50 ms of processor time, by the browser's own trace:
 what else the machine does changes that least.
-Usage: python -m bench.page [--asks N] [--rounds N]
+Usage: python -m bench.page [--asks N ...] [--rounds N]
 """
 
 from __future__ import annotations
@@ -111,7 +111,6 @@ async def measure(asks: int, rounds: int) -> None:
                 seen.append(await visit(browser, page, address))
                 await page.close()
             await browser.close()
-    print(setting())
     print(f"The inbox with {asks:,} asks, rounds: {rounds}, at 390 by 844:\n")
     rows = [
         ("until it can be used, ms", [one.interactive for one in seen]),
@@ -120,15 +119,17 @@ async def measure(asks: int, rounds: int) -> None:
         (f"tasks over {LONG} ms meanwhile", [one.long for one in seen]),
     ]
     told = [[name, str(min(values)), f"{statistics.median(values):g}", str(max(values))] for name, values in rows]
-    print(table(["", "least", "median", "most"], told))
+    print(table(["", "least", "median", "most"], told) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--asks", type=int, default=1000)
+    parser.add_argument("--asks", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    asyncio.run(measure(given.asks, given.rounds))
+    print(setting())
+    for asks in given.asks:
+        asyncio.run(measure(asks, given.rounds))
 
 
 if __name__ == "__main__":

@@ -58,6 +58,15 @@ def _a_call_beside_its_parts() -> tuple[Samples, Samples]:
     return measured[commands.CALL], [sum(pair) for pair in parts]
 
 
+def _reading(name: str, at_most: float) -> Promise:
+    def measure() -> tuple[Samples, Samples]:
+        found = starts.in_turns(starts.ROUNDS, *starts.AT_MOST_5, *starts.AT_MOST_7)
+        return found[name], found[starts.EMPTY]
+
+    says = f"`sayso {name}` takes at most {at_most:g} empty Python processes from start to end."
+    return Promise(says=says, at_most=at_most, measure=measure)
+
+
 PROMISES = {
     "command-start": Promise(
         says="Through the warm pool `true` starts and ends in at most 10 times a bare `Popen` (H-07).",
@@ -89,16 +98,8 @@ PROMISES = {
         at_most=4,
         measure=lambda: guards.requests(ROUNDS),
     ),
-    "list": Promise(
-        says="`sayso list` takes at most 5 empty Python processes from start to end, with ten asks open.",
-        at_most=5,
-        measure=lambda: starts.beside_empty("list", ROUNDS),
-    ),
-    "show": Promise(
-        says="So does `sayso show` of one of them.",
-        at_most=5,
-        measure=lambda: starts.beside_empty("show", ROUNDS),
-    ),
+    **{f"read {name}": _reading(name, at_most=5) for name in starts.AT_MOST_5},
+    **{f"read {name}": _reading(name, at_most=7) for name in starts.AT_MOST_7},
     "rules": Promise(
         says="With a thousand rules a shell line and an edit are decided in at most 5 times what ten rules take.",
         at_most=5,

@@ -5,17 +5,14 @@ Both take turns in one run. The service is on loopback, and speaks TLS as the re
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
-import statistics
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
-from bench.tables import setting, table
+from bench.tables import print_ways
 from tests.push.service import PlayedBrowser, PushService, push_service
 
 from sayso.asks.model import Asker, Kind, NewAsk, Question, Settler
@@ -27,7 +24,6 @@ from sayso.web.conversations import Conversations
 from sayso.web.pusher import Pusher
 from sayso.web.site import Site
 
-ROUNDS = 100
 PERSON = Settler(person="ada", surface="bench")
 
 
@@ -69,18 +65,8 @@ def _subscribe(desks: Desks, service: PushService) -> None:
         desks.pushes.subscribe(session.id, service.endpoint("ada"), browser.p256dh, browser.auth, "")
 
 
-def _row(what: str, samples: Sequence[float]) -> list[str]:
-    cuts = statistics.quantiles(samples, n=20)
-    return [what, *(f"{seconds * 1000:.1f}" for seconds in (min(samples), statistics.median(samples), cuts[-1]))]
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    pushes, posts = asyncio.run(measured(parser.parse_args().rounds))
-    print(setting())
-    rows = [_row("ask made to push at its service", pushes), _row("the same bytes posted there by hand", posts)]
-    print(f"\n{table(['on the way', 'least ms', 'p50 ms', 'p95 ms'], rows)}")
+    print_ways(__doc__ or "", measured, "ask made to push at its service", "the same bytes posted there by hand")
 
 
 if __name__ == "__main__":

@@ -21,10 +21,12 @@ PROGRAMS = {
     "growth": "As things grow",
     "tui": "The terminal inbox",
     "web": "The web inbox",
+    "page": "The inbox in a browser",
     "push": "From a question to a phone",
     "chats": "From a chat to the agent",
     "talk": "Talking with an agent",
     "talk_crowd": "Talking with many agents at once",
+    "talk_takeover": "From a terminal to Talk and back",
     "talk_peers": "Talk beside HAPI",
 }
 BEGIN, END = "<!-- {name} -->", "<!-- /{name} -->"

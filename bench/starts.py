@@ -1,4 +1,4 @@
-"""Commands that only read, from start to end, each in turns with an empty Python process and on a store of ten asks.
+"""Commands that only read, from start to end, each in turns with an empty Python process.
 
 Usage: python -m bench.starts [ROUNDS]
 """
@@ -13,72 +13,90 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from bench.tables import ratio, setting, table
 
-from sayso.asks.model import Asker, NewAsk, Question
+from sayso.asks.model import Answer, Asker, NewAsk, Question, Settler
 from sayso.config import load
 from sayso.desks import open_desks
 
 EMPTY = "python -I -c pass"
-COMMANDS = {
-    "list": ["list"],
-    "list --count": ["list", "--count"],
-    "show": ["show", "ID"],
-    "config": ["config"],
-    "agents": ["agents"],
-    "log": ["log"],
-    "ops list": ["ops", "list"],
-    "rules": ["rules"],
-    "--help": ["--help"],
-    "completion of a word": [],
-}
+AT_MOST_5 = (
+    *("--version", "--help", "list", "list --count", "list --snoozed", "list --json", "show ID", "history"),
+    *("log", "log stats", "log verify", "ops list", "tools schema"),
+    *("trust --list", "user list", "chat list", "token list", "config", "completion bash"),
+)
+AT_MOST_7 = (
+    *("rules", "rules test", "rules check Bash(ls)", "rules suggest", "tools list", "tools validate"),
+    *("trust --show", "project list", "agents"),
+)
+"""Those that read rules, tool files, projects or sessions, for which there is more to load."""
+OTHERS = ("completion of a word",)
+"""What click does for us, which takes four empty processes to import."""
 ASKS = 10
 ROUNDS = 20
 _PROGRAM = Path(sys.executable).parent / "sayso"
+_RULES = """
+[[rule]]
+allow = ["Bash(git status)", "Bash(ls *)"]
+
+[[rule]]
+deny = ["Bash(git push --force *)"]
+because = "history is shared"
+"""
 
 
-def in_turns(names: Sequence[str], rounds: int) -> dict[str, list[float]]:
+@cache
+def in_turns(rounds: int, *names: str) -> Mapping[str, Sequence[float]]:
     """Seconds that each takes, and that the empty process takes beside them."""
     with _home() as (env, ask):
         found: dict[str, list[float]] = {name: [] for name in (EMPTY, *names)}
         for _ in range(rounds):
             found[EMPTY].append(_seconds([sys.executable, "-I", "-c", "pass"], env))
             for name in names:
-                words = [ask if word == "ID" else word for word in COMMANDS[name]]
-                completes = (
-                    {} if words else {"_SAYSO_COMPLETE": "zsh_complete", "COMP_WORDS": "sayso l", "COMP_CWORD": "1"}
-                )
-                found[name].append(_seconds([str(_PROGRAM), *words], {**env, **completes}))
+                found[name].append(_seconds(*_command(name, ask, env)))
     return found
 
 
-def beside_empty(name: str, rounds: int) -> tuple[list[float], list[float]]:
-    found = in_turns([name], rounds)
-    return found[name], found[EMPTY]
+def _command(name: str, ask: str, env: Mapping[str, str]) -> tuple[list[str], Mapping[str, str]]:
+    if name == "completion of a word":
+        return [str(_PROGRAM)], {**env, "_SAYSO_COMPLETE": "zsh_complete", "COMP_WORDS": "sayso l", "COMP_CWORD": "1"}
+    return [str(_PROGRAM), *(ask if word == "ID" else word for word in name.split(" "))], env
 
 
 @contextmanager
 def _home() -> Iterator[tuple[dict[str, str], str]]:
+    """Ten asks are open and ten are answered; there are rules and a tool file."""
     with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp") as folder:
         env = {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "C.UTF-8", "SAYSO_STATE_DIR": f"{folder}/state"}
-        with open_desks(load(environ=env, cwd=Path(folder))) as desks:
-            for number in range(ASKS):
+        config = load(environ=env, cwd=Path(folder))
+        config.user_rules.parent.mkdir(parents=True, exist_ok=True)
+        config.user_rules.write_text(_RULES)
+        subprocess.run(
+            [_PROGRAM, "tools", "init", "--user", "git"], env=env, cwd=folder, capture_output=True, check=True
+        )
+        with open_desks(config) as desks:
+            for number in range(2 * ASKS):
                 asked = (Question(id="1", text=f"Which of the {number}?"),)
                 ask = desks.asks.leave(NewAsk(tool="bench", questions=asked, asker=Asker(client="bench", pid=number)))
+                if number % 2:
+                    desks.asks.answer(ask.id, [Answer(question="1", text="this")], Settler(person="p", surface="s"))
         yield env, ask.id
 
 
 def _seconds(command: Sequence[str], env: Mapping[str, str]) -> float:
     begun = time.perf_counter()
-    subprocess.run(command, env=env, cwd=env["HOME"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    # Some exit with a code that says what they found.
+    subprocess.run(command, env=env, cwd=env["HOME"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     return time.perf_counter() - begun
 
 
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
-    found = {name: statistics.median(taken) for name, taken in in_turns(tuple(COMMANDS), rounds).items()}
+    measured = in_turns(rounds, *AT_MOST_5, *AT_MOST_7, *OTHERS)
+    found = {name: statistics.median(taken) for name, taken in measured.items()}
     rows = [[name, f"{taken * 1000:.0f} ms", ratio(taken, found[EMPTY])] for name, taken in found.items()]
     print(f"{setting()}\n\n{table(['command', 'start to end', 'empty Pythons'], rows)}")
 

@@ -3,16 +3,22 @@ Markdown. Each program has a `main` that prints such tables; `bench/report.py` r
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import os
 import platform
 import sqlite3
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 from sayso import __version__
 
 PACKAGES = ("mcp", "anyio", "pydantic")
+ROUNDS = 100
+"""Of a program that measures ways beside each other, unless another number is wanted."""
 
 
 def setting() -> str:
@@ -32,6 +38,24 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     first, *others = [_row(line, widths) for line in lines]
     rule = "|".join(["", "-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:]), ""])
     return "\n".join([first, rule, *others])
+
+
+def print_ways(
+    description: str, measured: Callable[[int], Coroutine[Any, Any, Sequence[Sequence[float]]]], *ways: str
+) -> None:
+    """The `main` of a program that measures ways beside each other: as many rounds as is wanted, then a table with the
+    seconds that each way took."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    samples = asyncio.run(measured(parser.parse_args().rounds))
+    print(setting())
+    rows = [_way(what, taken) for what, taken in zip(ways, samples, strict=True)]
+    print(f"\n{table(['on the way', 'least ms', 'p50 ms', 'p95 ms'], rows)}")
+
+
+def _way(what: str, samples: Sequence[float]) -> list[str]:
+    cuts = statistics.quantiles(samples, n=20)
+    return [what, *(f"{seconds * 1000:.1f}" for seconds in (min(samples), statistics.median(samples), cuts[-1]))]
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -46,7 +46,10 @@ class Terminal:
         self._stage, self._claude, self._model = stage, claude, model
         self._folder, self._env = stage.folder / "shop", dict(stage.house.place.environment)
         begin = [*claude, "-p", "Begin."]
-        subprocess.run(begin, cwd=self._folder, env=self._env, stdin=subprocess.DEVNULL, check=True, timeout=SECONDS)
+        nothing = subprocess.DEVNULL
+        subprocess.run(
+            begin, cwd=self._folder, env=self._env, stdin=nothing, stdout=nothing, check=True, timeout=SECONDS
+        )
         (file,) = stage.house.place.home.glob(".claude/projects/*/*.jsonl")
         self._session = file.stem
         asker = living(session=self._session, project=str(self._folder))

@@ -32,6 +32,7 @@ from sayso.store import open_store
 ROUNDS = 7
 KEYS = 30
 PENDING = 1_000
+AGENTS = 30
 CALM = 0.02
 """Seconds of a processor in one second: not much is being done."""
 IDLE_SECONDS = 5.0
@@ -128,6 +129,33 @@ def bare_figures(environment: dict[str, str]) -> tuple[float, float]:
         program.close()
 
 
+def of_many_agents(desk: AskDesk) -> None:
+    """As many asks as there are, of so many agents: each of these is one row that opens."""
+    for number in range(PENDING):
+        name = f"agent-{number % AGENTS:02}"
+        asker = Asker(client=name, project=f"/{name}", host="h", pid=1 + number % AGENTS, started="1")
+        desk.leave(replace(asked(number), asker=asker))
+
+
+def crowded_figures(environment: dict[str, str]) -> dict[str, float]:
+    """What an inbox takes that many agents have filled before it is opened, in a store of its own."""
+    environment = {**environment, "SAYSO_STATE_DIR": f"{environment['HOME']}/crowded"}
+    store = open_store(load(environ=environment, cwd=Path(environment["HOME"])))
+    of_many_agents(AskDesk(store))
+    store.close()
+    starts, keys = [], []
+    for _ in range(ROUNDS):
+        program = Pty(SAYSO, environment)
+        try:
+            starts.append(program.until(b"[+]") - program.began)
+            program.rest()
+            keys += [program.press(b"\x1b[B", b"> ") for _ in range(3)]
+        finally:
+            program.close()
+    many = f"{PENDING:,} of {AGENTS} agents"
+    return {f"start, {many}": statistics.median(starts), f"key to redraw, {many}": statistics.median(keys)}
+
+
 def asked(number: int) -> NewAsk:
     options = (Option(id="a", label="First"), Option(id="b", label="Second", recommended=True))
     question = Question(id="q", text=f"Question {number:04}?", kind=Kind.SELECT, options=options)
@@ -189,7 +217,9 @@ def measure(environment: dict[str, str], desk: AskDesk) -> None:
     )
     bare_key, bare_idle = bare_figures(environment)
     figures = inbox_figures(environment, desk)
+    opened = crowded_figures(environment)
     rows = [_row("start to first screen", starts[1], starts[0])]
+    rows += [_row(name, taken, starts[0] if "start" in name else bare_key) for name, taken in opened.items()]
     for name in ("ask to visible", "ask to visible, 1,000 pending", "key to redraw, 1,000 pending"):
         rows.append(_row(name, figures[name], bare_key))
     for name in ("idle, empty", "idle, 1,000 pending"):

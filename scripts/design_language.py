@@ -34,6 +34,9 @@ CONTRASTS: list[tuple[str, str, float]] = [
     *((f"on-{tone}", tone, TEXT) for tone in ("accent", "waiting", "done", "late", "quiet", "refused")),
     *((f"on-{tone}", "surface", TEXT) for tone in ("waiting", "done", "refused")),
     ("on-accent", "accent-strong", TEXT),
+    ("on-done", "raised", TEXT),
+    *(("raised", ground, TEXT) for ground in ("text", "muted", "accent", "danger", "on-done")),
+    *(("raised", f"code-{kind}", TEXT) for kind in ("word", "string", "number")),
     *((f"code-{kind}", "raised", TEXT) for kind in ("word", "string", "number")),
     *(("edge", ground, GRAPHIC) for ground in ("page", "surface")),
 ]

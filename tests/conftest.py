@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests import memory
 from tests.asks.samples import FakeClock
 from tests.postgres import Server, shared_server
 from tests.reruns import Reruns
@@ -25,7 +26,7 @@ settings.register_profile("sayso", deadline=None, print_blob=True)
 settings.load_profile("sayso")
 
 LONGEST_FIRST = (
-    "tests/soak/",
+    "tests/proof/",
     # A person's time to read passes there, and hardly anything is computed meanwhile: others can do that.
     "tests/e2e/terminal/",
     "tests/e2e/browser/",
@@ -46,6 +47,7 @@ NEVER_TRIED_AGAIN = tuple(
 def pytest_configure(config: pytest.Config) -> None:
     # Until all tests have been read, hardly anything goes.
     gc.disable()
+    memory.use()
     config.pluginmanager.register(Reruns(never_in=NEVER_TRIED_AGAIN))
 
 

@@ -24,6 +24,8 @@ from pathlib import Path
 import psycopg
 
 _SECONDS = 60
+_LARGE = 1_000_000
+"""Bytes of a table whose rows are not deleted one by one."""
 
 
 class Server:
@@ -39,21 +41,40 @@ class Server:
     def new_database(self) -> Iterator[str]:
         """The address of an empty database, which goes afterwards with all who are still connected."""
         name = f"test_{secrets.token_hex(6)}"
-        self._sql(f"CREATE DATABASE {name}")
+        self.make(name)
         yield self.address(name)
         self._sql(f"DROP DATABASE {name} WITH (FORCE)")
 
+    def make(self, database: str) -> None:
+        self._sql(f"CREATE DATABASE {database}")
+
     def empty(self, address: str) -> None:
-        """Leave nothing of the last user of a database but its tables: making those takes most of the time."""
+        """Leave nothing of the last user of a database but its tables: making those takes most of the time. Rows are
+        deleted, in a tenth of the time that new files for all tables take, but where many are left behind."""
         with psycopg.connect(address, autocommit=True, connect_timeout=_SECONDS) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+                [1000 * _SECONDS],
             )
-            found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-            if tables := ", ".join(row[0] for row in found if row[0] != "meta"):
-                connection.execute(f"TRUNCATE {tables} CASCADE".encode())
-                connection.execute("DELETE FROM meta WHERE key <> 'schema_version'")
+            found = connection.execute(
+                "SELECT relname, pg_relation_size(oid) FROM pg_class "
+                "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'meta'"
+            ).fetchall()
+            if not found:
+                return
+            if large := ", ".join(name for name, size in found if size > _LARGE):
+                connection.execute(f"TRUNCATE {large} CASCADE".encode())
+            # In any order: what refers to a row goes with it.
+            connection.execute(
+                "; ".join(
+                    [
+                        "BEGIN; SET LOCAL session_replication_role = replica",
+                        *(f"DELETE FROM {name}" for name, _ in found),
+                        "DELETE FROM meta WHERE key <> 'schema_version'; COMMIT",
+                    ]
+                ).encode()
+            )
 
     def create(self) -> None:
         if os.geteuid() == 0:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import memory
 
 from sayso.accounts import Accounts
 from sayso.agents.desk import RunDesk
@@ -46,7 +47,7 @@ class Place:
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="sayso-", dir=memory.SHORT) as folder:
         place = Place(Path(folder))
         yield place
         place.store.close()

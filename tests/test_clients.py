@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.clients import CLIENTS, UNKNOWN, ClientFacts, call_limit, has_progress, is_headless, known
+from sayso.clients import CLIENTS, UNKNOWN, ClientFacts, call_limit, entry_in, has_progress, is_headless, known
 from sayso.config import load
 
 PAGE = (Path(__file__).parents[1] / "docs" / "clients.md").read_text(encoding="utf-8")
@@ -68,6 +68,18 @@ def test_no_progress_token_counts_as_none(meta: dict[str, object]) -> None:
 )
 def test_a_run_without_a_person_says_so_itself(meta: dict[str, object], headless: bool) -> None:
     assert is_headless(meta) is headless
+
+
+def test_claude_code_says_how_it_was_started() -> None:
+    assert [entry_in(f"claude-code/2.1.325{more}") for more in (" (sdk-cli)", " (cli, client-app/x)", "")] == [
+        "sdk-cli",
+        "cli",
+        "",
+    ]
+    assert is_headless({}, "claude-code", "sdk-cli")
+    assert not is_headless({}, "claude-code", "cli")
+    # Another program that it has started has the same in its environment, and a terminal of its own.
+    assert not is_headless({}, "codex-mcp-client", "sdk-cli")
 
 
 def test_a_name_is_known_whatever_its_case_and_spaces() -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from tests.trusting import trust
 
-from sayso.config import PROFILES, SETTINGS, Config, duration, load, project_dir, user_file
+from sayso.config import PROFILES, SETTINGS, Config, load, project_dir, user_file
 from sayso.errors import ConfigError
+from sayso.setting_values import duration
 
 
 @pytest.fixture

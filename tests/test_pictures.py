@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import random
 import struct
+import time
 import zlib
+from functools import partial
 from importlib import resources
 
 import pytest
@@ -98,6 +101,65 @@ def test_nothing_that_follows_the_end_of_a_picture_is_kept() -> None:
     assert without_metadata(gif + noted + plays + noted + image + b";" + SECRET) == gif + plays + image + b";"
 
 
+def drawn(*parts: bytes, width: int = 100, height: int = 3, interlaced: int = 0) -> bytes:
+    """A PNG of grey pixels with these parts between its header and its end."""
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, interlaced))
+    return PNG[:8] + header + b"".join(parts) + chunk(b"IEND", b"")
+
+
+def test_nothing_is_kept_that_follows_the_rows_of_a_png_inside_its_parts() -> None:
+    rows = zlib.compress(random.Random(7).randbytes(303))
+    one = drawn(chunk(b"IDAT", rows))
+    assert without_metadata(one) == one
+    assert without_metadata(drawn(chunk(b"IDAT", rows + SECRET))) == one
+    two = drawn(chunk(b"IDAT", rows[:50]), chunk(b"IDAT", rows[50:]))
+    assert without_metadata(two) == two
+    assert without_metadata(drawn(*(chunk(b"IDAT", part) for part in (rows[:50], rows[50:] + SECRET, SECRET)))) == two
+    # What is packed with them, after the last.
+    assert not is_drawable(drawn(chunk(b"IDAT", zlib.compress(b"\0" * 303 + SECRET))))
+    assert not is_drawable(drawn(chunk(b"IDAT", b"no rows at all")))
+    assert is_drawable(drawn(chunk(b"IDAT", rows[:-20]))), "the rest is missing, and what is there is drawn"
+
+
+def test_nothing_is_kept_that_follows_the_rows_of_a_frame() -> None:
+    frame = chunk(b"fcTL", struct.pack(">IIIIIHHBB", 0, 100, 3, 0, 0, 1, 10, 0, 0))
+    later = chunk(b"fcTL", struct.pack(">IIIIIHHBB", 1, 10, 2, 0, 0, 1, 10, 0, 0))
+    rows, small = zlib.compress(b"\0" * 303), zlib.compress(b"\0" * 22)
+    parts = (chunk(b"acTL", b"\0" * 8), frame, chunk(b"IDAT", rows), later)
+    clean = drawn(*parts, chunk(b"fdAT", b"\0\0\0\2" + small))
+    assert without_metadata(clean) == clean
+    assert without_metadata(drawn(*parts, chunk(b"fdAT", b"\0\0\0\2" + small + SECRET))) == clean
+    assert SECRET not in without_metadata(drawn(*parts, chunk(b"fdAT", b"\0\0\0\2" + SECRET)))
+
+
+ADAM7 = ["16462646", "77777777", "56565656", "77777777", "36463646", "77777777", "56565656", "77777777"]
+"""In which of its seven passes each pixel of a square comes, as the specification draws it."""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (2, 1), (1, 5), (5, 3), (9, 9), (100, 3), (17, 33)])
+def test_the_rows_of_an_interlaced_png_are_counted_as_they_are_packed(width: int, height: int) -> None:
+    pixels = [(ADAM7[y % 8][x % 8], y) for y in range(height) for x in range(width)]
+    size = len(pixels) + len(set(pixels))
+    made = partial(drawn, width=width, height=height, interlaced=1)
+    whole = made(chunk(b"IDAT", zlib.compress(b"\0" * size)))
+    assert without_metadata(whole) == whole
+    assert not is_drawable(made(chunk(b"IDAT", zlib.compress(b"\0" * (size + 1)))))
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_not_unpacked_further_than_the_picture_goes() -> None:
+    bomb = zlib.compress(b"\0" * 100_000_000, 9)
+    began = time.process_time()
+    assert not is_drawable(drawn(chunk(b"IDAT", bomb)))
+    assert not is_drawable(drawn(chunk(b"IDAT", bomb), width=60_000, height=60_000))
+    assert time.process_time() - began < 0.1
+
+
+def test_nothing_is_kept_that_follows_a_webp_or_one_of_its_parts() -> None:
+    picture = riff(b"VP8L", b"\x2f" + struct.pack("<I", 7 | 7 << 14))
+    assert without_metadata(webp(VP8X, picture) + SECRET) == webp(VP8X, picture)
+    assert without_metadata(webp(VP8X, picture, riff(b"MINE", SECRET))) == webp(VP8X, picture)
+
+
 def test_a_picture_that_says_it_is_huge_or_does_not_say_how_large_it_is_is_not_taken() -> None:
     def claiming(width: int, height: int) -> list[bytes]:
         frame = segment(0xC2, b"\x08" + struct.pack(">HH", height, width) + b"\1\1\x11\0")
@@ -129,6 +191,21 @@ def test_a_png_is_as_large_as_its_one_header_says_whatever_stands_before_it() ->
     assert (dimensions(shown), is_drawable(shown)) == ((192, 192), True)
 
 
+def test_frames_that_would_fill_memory_together_are_left_out() -> None:
+    side, rows = 7_000, zlib.compress(b"\0" * 1000)
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 6, 0, 0, 0))
+    frames = [
+        part
+        for number in range(5)
+        for part in (
+            chunk(b"fcTL", struct.pack(">IIIIIHHBB", 2 * number, side, side, 0, 0, 1, 10, 0, 0)),
+            chunk(b"fdAT", struct.pack(">I", 2 * number + 1) + rows),
+        )
+    ]
+    whole = PNG[:8] + b"".join([header, chunk(b"acTL", b"\0" * 8), chunk(b"IDAT", rows), *frames, chunk(b"IEND", b"")])
+    assert without_metadata(whole).count(b"fdAT") == 1
+
+
 def test_no_frame_of_a_picture_reaches_beyond_it() -> None:
     def gif(left: int, top: int, width: int, height: int) -> bytes:
         first = b",\0\0\0\0" + struct.pack("<HH", 8, 8) + b"\0\2\2D\1\0"
@@ -138,7 +215,14 @@ def test_no_frame_of_a_picture_reaches_beyond_it() -> None:
     def png(left: int, top: int, width: int, height: int) -> bytes:
         shown = struct.pack(">IIIIIHHBB", 0, width, height, left, top, 1, 10, 0, 0)
         header = chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 1, 0, 0, 0, 0))
-        return PNG[:8] + header + chunk(b"acTL", b"\0" * 8) + chunk(b"fcTL", shown) + chunk(b"IEND", b"")
+        return (
+            PNG[:8]
+            + header
+            + chunk(b"acTL", b"\0" * 8)
+            + chunk(b"fcTL", shown)
+            + chunk(b"IDAT", b"")
+            + chunk(b"IEND", b"")
+        )
 
     def animated(left: int, top: int, width: int, height: int, drawn: bytes = b"") -> bytes:
         numbers = (left // 2, top // 2, width - 1, height - 1, 100)

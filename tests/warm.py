@@ -110,7 +110,7 @@ def _settled(env: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def _of_commands() -> tuple[str, ...]:
-    from sayso.cli.lazy_group import COMMANDS
+    from sayso.cli.command_table import COMMANDS
 
     commands = (f"sayso.cli.{name.replace('-', '_')}" for name in COMMANDS)
     return (*commands, "sayso.dialects.asks_as_data", "sayso.store.sqlite")
@@ -273,6 +273,8 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
     atexit.register(_let_be, kept)
     for name in ("sayso.cli", *modules):
         import_module(name)
+    if "sayso.web.app" in modules:
+        _read_templates()
     kept |= {name: module for name, module in sys.modules.items() if name.partition(".")[0] not in TAKEN_APART}
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     gc.collect()
@@ -289,6 +291,14 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
             return
         for fd in fds:
             os.close(fd)
+
+
+def _read_templates() -> None:
+    """As the first requests for each page do, which takes most of the time that a web server of a test has."""
+    from sayso.web.pages import _environment
+
+    for name in _environment().list_templates():
+        _environment().get_template(name)
 
 
 def fork_or_tell(report: int) -> int | None:

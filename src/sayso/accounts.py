@@ -5,20 +5,22 @@ Secrets are shown once and kept as hashes; they are long and random, so a plain 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
+import os
 import re
-import secrets
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused, StoreError
-from sayso.private_addresses import PrivateAddresses
+from sayso.hashes import sha256
+from sayso.records import record
 from sayso.store import Row, Store, Transaction
+
+if TYPE_CHECKING:
+    from sayso.private_addresses import PrivateAddresses
 
 LINK_REFUSED = "This link has been used or is too old. Make another with `sayso web --link`."
 LINK_LIFE = 15 * 60_000
@@ -29,7 +31,7 @@ SEEN_EVERY = 5 * 60_000
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,63}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class User:
     name: str
     created_at: int
@@ -38,7 +40,7 @@ class User:
     """Who they are to the system, where that is known."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Session:
     """A browser that is signed in, or a script that has a token. The csrf token belongs to it alone."""
 
@@ -53,7 +55,7 @@ class Session:
     expires_at: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class AgentToken:
     """An agent's way in. With a user, its questions are for that user alone."""
 
@@ -64,7 +66,7 @@ class AgentToken:
     revoked_at: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Refusal:
     """That an agent tried to make itself a link, a token or a user."""
 
@@ -118,7 +120,7 @@ class Accounts:
 
     def make_link(self, name: str, life_ms: int = LINK_LIFE) -> str:
         """A secret that signs this person in once, within its life."""
-        secret = secrets.token_urlsafe(24)
+        secret = _new_secret(24)
 
         def work(tx: Transaction) -> None:
             if tx.one("user", name=name) is None:
@@ -135,7 +137,7 @@ class Accounts:
 
     def redeem(self, link: str, device: str = "") -> str:
         """Sign in by a link: the secret of a new session. A used or expired link is refused, without a write."""
-        secret = secrets.token_urlsafe(32)
+        secret = _new_secret(32)
 
         def work(tx: Transaction) -> bool:
             now = self._clock()
@@ -175,10 +177,15 @@ class Accounts:
         self._store.write(lambda tx: tx.run("drop_session", hash=_hash(secret)))
 
     def _csrf(self, secret: str) -> str:
+        import hashlib
+        import hmac
+
         return hmac.new(self._csrf_key, secret.encode(), hashlib.sha256).hexdigest()
 
     @cached_property
     def addresses(self) -> PrivateAddresses:
+        from sayso.private_addresses import PrivateAddresses
+
         return PrivateAddresses(self._csrf_key)
 
     def private_name(self, user: str) -> str:
@@ -208,7 +215,7 @@ class Accounts:
 
         def work(tx: Transaction) -> None:
             tx.run("drop_old_refusals", before=now - REFUSALS_LIFE)
-            tx.run("insert_refusal", id=secrets.token_hex(16), now=now, wanted=wanted, why=why)
+            tx.run("insert_refusal", id=os.urandom(16).hex(), now=now, wanted=wanted, why=why)
 
         self._store.write(work)
 
@@ -221,7 +228,7 @@ class Accounts:
     def add_token(self, name: str, *, project: str = "", user: str = "") -> str:
         """A new token's secret, which is shown this once."""
         _check_name("token", name)
-        secret = f"sayso_{secrets.token_urlsafe(32)}"
+        secret = f"sayso_{_new_secret(32)}"
 
         def work(tx: Transaction) -> int:
             if user and tx.one("user", name=user) is None:
@@ -272,7 +279,7 @@ def _check_name(what: str, name: str) -> None:
 
 
 def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return sha256(secret.encode())
 
 
 def _session(row: Row, csrf: str) -> Session:
@@ -296,3 +303,9 @@ def _token(row: Row) -> AgentToken:
         created_at=row["created_at"],
         revoked_at=row["revoked_at"],
     )
+
+
+def _new_secret(size: int) -> str:
+    from secrets import token_urlsafe  # those who only look at accounts need none
+
+    return token_urlsafe(size)

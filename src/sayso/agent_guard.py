@@ -1,5 +1,5 @@
-"""The guard of all that makes somebody somebody or allows something: an agent makes no sign-in links, tokens or users
-for itself, says nowhere what agents may do, and decides on no permission, whosever it is.
+"""The guard of all that makes somebody somebody or speaks for a person: an agent makes no sign-in links, tokens or
+users for itself, says nowhere what agents may do, decides on no permission and answers no question, whosever it is.
 
 A guard against accidents like that of `asks/guard.py`, not a wall. An agent is whoever descends from one that Sayso
 knows of: a client that started a `sayso server`, one that asks or runs a command now, a run of Talk. Or who runs in a
@@ -9,7 +9,7 @@ shell that an agent's client marks as its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask, Settler
@@ -19,15 +19,12 @@ from sayso.errors import NotYours
 from sayso.process_table import environment
 from sayso.processes import ProcessName, ancestry, servers_beside, this_host
 
-_STORE = (b"SAYSO_STATE_DIR", b"SAYSO_STORE", b"XDG_STATE_HOME", b"HOME")
-
 
 def refuse_agents_settling(desks: Desks, ask: Ask, settler: Settler) -> None:
-    """Raise NotYours, and record it, when the agent that asked is behind this process, or any agent and it is about a
-    permission."""
+    """Raise NotYours, and record it, when an agent is behind this process: the one that asked, or any other. What is
+    asked is for a person, and what one agent tells another must not pass for their word."""
     refuse_self_answer(desks.asks, ask, settler)
-    if ask.is_permission:
-        refuse_agents(desks, "decide what another may do")
+    refuse_agents(desks, "decide what another may do" if ask.is_permission else "answer what a person is asked")
 
 
 def refuse_agents(desks: Desks, wanted: str) -> None:
@@ -89,5 +86,15 @@ def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName
 
 def _serves_our_store(pid: int) -> bool:
     """Whether a server works on the store that this process does, as far as its environment tells."""
-    theirs = dict(part.split(b"=", 1) for part in environment(pid).split(b"\0") if b"=" in part)
-    return not theirs or all(theirs.get(name) == os.environb.get(name) for name in _STORE)
+    theirs = dict(part.split("=", 1) for part in os.fsdecode(environment(pid)).split("\0") if "=" in part)
+    return not theirs or _store_in(theirs) == _store_in(os.environ)
+
+
+def _store_in(variables: Mapping[str, str]) -> tuple[str, str]:
+    """Where the store is by these: the same place may be told in several ways, or in none."""
+    home = variables.get("HOME") or os.path.expanduser("~")
+    states = variables.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    folder = variables.get("SAYSO_STATE_DIR") or os.path.join(states, "sayso")
+    return os.path.realpath(folder.replace("~", home, 1) if folder.startswith("~") else folder), variables.get(
+        "SAYSO_STORE", ""
+    )

@@ -18,13 +18,22 @@ def take(tx: Transaction, attempt: str, now: int) -> None:
         raise CalledOff("The page that sent this has called it off, or it was taken already.")
 
 
-def call_off(store: Store, attempt: str, now: int) -> bool:
-    """Whether it was taken. If not, it never will be."""
+def note(tx: Transaction, attempt: str, made: str) -> None:
+    """Keep what was made by an attempt that was taken, for a page that has heard nothing of it."""
+    if attempt:
+        tx.run("note_made", key=_key(attempt), made=made)
 
-    def work(tx: Transaction) -> bool:
+
+def call_off(store: Store, attempt: str, now: int) -> str | None:
+    """What was made by it, which may be nothing that has a name, if it was taken. None if not: it never will be."""
+
+    def work(tx: Transaction) -> str | None:
         if tx.run("claim", key=_key(attempt), now=now):
             tx.run("claim", key=_called_off(attempt), now=now)
-        return tx.one("claimed", key=_called_off(attempt)) is None
+        if tx.one("claimed", key=_called_off(attempt)):
+            return None
+        taken = tx.one("claimed", key=_key(attempt))
+        return str(taken["made"]) if taken else ""
 
     return store.write(work)
 

@@ -42,9 +42,11 @@ PUT_BACK = "a backup was put back that does not say what became of it"
 _AS_IT_IS = (
     *("surfaces", "presence", "roster", "links", "sessions", "pushes", "delegations"),
     *("chats", "chat_links", "chat_codes", "chat_messages"),
-    *("connections", "connection_codes", "connection_tokens"),
+    *("connections", "connection_codes", "connection_tokens", "connection_requests"),
 )
 """Tables that tell of now. They stay as they are, whatever the backup has."""
+_MADE_ANEW = ("history_blocks", "history_grams", "history_members")
+"""Tables that are made of others: no backup has them."""
 _UNDER_WAY = (
     "It was at work when the backup was made that has been put back, and what became of it is not in there. Send "
     "another message to go on."
@@ -106,9 +108,13 @@ def _into_file(tx: Transaction, file: Path, progress: Progress) -> Count:
 def _as_backup(tx: Transaction, made: Transaction, progress: Progress) -> Count:
     for table in tables():
         made.clear(table)
-    rows = {table: made.put_rows(table, _told(table, tx.rows(table), progress)) for table in tables()}
+    rows = {table: made.put_rows(table, _told(table, tx.rows(table), progress)) for table in _copied()}
     made.put_rows("meta", [{"key": _MADE_AT, "value": str(now_ms())}])
     return rows
+
+
+def _copied() -> list[str]:
+    return [table for table in tables() if table not in _MADE_ANEW]
 
 
 def _take_its_place(made: Transaction, tx: Transaction, progress: Progress) -> Count:
@@ -116,7 +122,8 @@ def _take_its_place(made: Transaction, tx: Transaction, progress: Progress) -> C
     for table in reversed(tables()):
         tx.clear(table)
     return {
-        table: tx.put_rows(table, present.fitted(table, _told(table, made.rows(table), progress))) for table in tables()
+        table: tx.put_rows(table, present.fitted(table, _told(table, made.rows(table), progress)))
+        for table in _copied()
     }
 
 

@@ -287,6 +287,23 @@ class Rings:
         rung, self.next = self.next, asyncio.Event()
         rung.set()
 
+    async def look_after_each(
+        self, look: Callable[[], Awaitable[float | None]], what: str, *, gather: float, again: float
+    ) -> None:
+        """Endless until cancelled: look now, after each ring, and after as many seconds as the look has said. Rings
+        within `gather` seconds join one look; one that the store does not let be is tried again `again` seconds later.
+        `what` names it in the log."""
+        while True:
+            rung = self.next
+            try:
+                wait = await look()
+            except SaysoError as error:
+                logger.warning("Cannot look %s just now: %s", what, error)
+                wait = again
+            await asyncio.sleep(gather)
+            async with Patience(wait):
+                await rung.wait()
+
 
 class BackgroundTasks:
     """Tasks that nobody waits for until the end: `finish` or `cancel` them then. What goes wrong in one is logged."""

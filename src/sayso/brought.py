@@ -12,14 +12,15 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from sayso.clock import now_ms
-from sayso.config import Config, settings_of, toml
+from sayso.config import Config, settings_of
 from sayso.files import read_regular
+from sayso.records import record
+from sayso.setting_values import toml
 from sayso.toolfiles.leaves import Leaf, leaves
 from sayso.toolfiles.model import Fault, ToolFile
 from sayso.toolfiles.toolfile import parse, tool_files_in
@@ -68,7 +69,7 @@ _ALSO_CLAUDE = (Used.OPENCODE, Used.COPILOT, Used.QWEN)
 _OF_SAYSO = (Used.TOOLS, Used.SETTINGS, Used.RULES)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class BroughtFile:
     """One file of a project."""
 
@@ -105,7 +106,7 @@ class BroughtFile:
         return () if isinstance(tool, ToolFile) else tool
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Brought:
     """All that one project brings."""
 

@@ -108,10 +108,23 @@ def conversation(meta: Mapping[str, Any]) -> str:
     return next((name for name in names if isinstance(name, str) and name), "")
 
 
-def is_headless(meta: Mapping[str, Any]) -> bool:
-    """Whether the call itself says that no person sits at this client, so that its forms show to nobody."""
+ENTRY_VARIABLE = "CLAUDE_CODE_ENTRYPOINT"
+"""In the environment of the servers that Claude Code starts: how it was started itself."""
+_PRINTS = "sdk-cli"
+"""What Claude Code calls its mode without a terminal, `claude -p`."""
+
+
+def is_headless(meta: Mapping[str, Any], client: str = "", entry: str = "") -> bool:
+    """Whether the call itself says, or how the client was started, that no person sits at it. Its forms show to nobody,
+    and it answers them by itself, on a busy machine as late as a person would."""
     turn = meta.get("x-codex-turn-metadata")
-    return isinstance(turn, dict) and turn.get("turn_trigger") == "exec"
+    says_so = isinstance(turn, dict) and turn.get("turn_trigger") == "exec"
+    return says_so or (client, entry) == ("claude-code", _PRINTS)
+
+
+def entry_in(user_agent: str) -> str:
+    """How Claude Code was started, as it says over HTTP: `claude-code/2.1.325 (sdk-cli)`."""
+    return user_agent.partition("(")[2].rstrip(")").partition(",")[0].strip()
 
 
 IN_A_SHELL = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE")

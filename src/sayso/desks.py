@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sayso.push.subscriptions import PushDesk
     from sayso.roster import AgentAtWork, Roster
     from sayso.toolfiles.catalog import Catalog
+    from sayso.waiting_room import WaitingRoom
 
 __all__ = ["LOOK_EVERY", "Bell", "Desks", "Listener", "open_desks", "take_down_bells"]
 
@@ -89,9 +90,9 @@ class Desks:
     @cached_property
     def log(self) -> PermissionLog:
         from sayso.permissions.log import PermissionLog
-        from sayso.running.excerpt import Excerpts
+        from sayso.running.masking import masks_of
 
-        return PermissionLog(self._store, hide=Excerpts.of(self.config).hide)
+        return PermissionLog(self._store, hide=masks_of(self.config).hide)
 
     def clean_up(self, ending: threading.Event) -> CleanedUp:
         """Expire and delete asks whose time has come, and what is too old in the log, until `ending` is set."""
@@ -123,6 +124,12 @@ class Desks:
         from sayso.connections import Connections
 
         return Connections(self._store)
+
+    @cached_property
+    def waiting_room(self) -> WaitingRoom:
+        from sayso.waiting_room import WaitingRoom
+
+        return WaitingRoom(self._store)
 
     @cached_property
     def pushes(self) -> PushDesk:
@@ -212,7 +219,7 @@ class Desks:
         """Whether this key is claimed for the first time, in all processes of the store."""
         return self._store.claim(key, now_ms())
 
-    def call_off(self, attempt: str) -> bool:
+    def call_off(self, attempt: str) -> str | None:
         """Whether what a page sent was taken; if not, it never will be."""
         return attempts.call_off(self._store, attempt, now_ms())
 

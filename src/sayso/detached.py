@@ -6,7 +6,6 @@ there. Each change is one compare-and-set. Plain synchronous code, safe from any
 
 from __future__ import annotations
 
-import shutil
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -101,9 +100,11 @@ class DetachedDesk(ABC, Generic[D]):
 
     def _collect_some(self, query: str, **limit: int) -> int:
         found = self._all(query, host=self._host, most=STEP, **limit)
-        for each in found:
-            shutil.rmtree(each.folder, ignore_errors=True)
         if found:
+            from shutil import rmtree  # which few need
+
+            for each in found:
+                rmtree(each.folder, ignore_errors=True)
             self._store.write(lambda tx: [tx.run(self.queries.delete, id=each.id) for each in found])
         return len(found)
 

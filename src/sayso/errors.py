@@ -6,6 +6,7 @@ SaysoError                      exit code 1
 ├── NotFound                    3   no ask (or operation) has this id
 ├── AmbiguousId                 3   several do
 ├── AlreadySettled              4   somebody else was first
+├── ImpossibleStep              1   an ask would become what it cannot: a fault of Sayso's own, and nothing was changed
 ├── CalledOff                   4   the page that sent this has called it off
 ├── NotYours                    5   an agent tried to answer itself
 ├── BackupRefused               1   a backup that cannot be made or read; nothing was changed
@@ -46,7 +47,7 @@ Conflict                        never leaves a store: another transaction was fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -74,6 +75,13 @@ class InvalidInput(SaysoError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("; ".join(str(problem) for problem in self.problems))
+
+
+def told(error: Exception, say: Callable[[str], str]) -> str:
+    """What an error says, each part of it as `say` has it."""
+    if not isinstance(error, InvalidInput):
+        return say(str(error))
+    return "; ".join(str(Problem(path=say(path), text=say(text))) for path, text in error.problems)
 
 
 MAX_TEXT = 1_000_000
@@ -131,6 +139,10 @@ class AlreadySettled(SaysoError):
     """Somebody else was first; the text says who, where and when."""
 
     exit_code = 4
+
+
+class ImpossibleStep(SaysoError):
+    """An ask would become what it cannot."""
 
 
 class CalledOff(SaysoError):

@@ -31,6 +31,12 @@ def set_up(level: str, file: Path | None) -> None:
     logger.propagate = False
 
 
+def is_kept() -> bool:
+    """Whether this process may keep a log. One that has not even imported what keeps it need not do so to be heard by
+    nobody."""
+    return "logging" in sys.modules
+
+
 def _file_handler(file: Path) -> logging.Handler:
     import logging
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time, timedelta
 
-from sayso.config import duration
+from sayso.setting_values import duration
 
 ALLOWED = 'a time such as "18:00", "2h", "tomorrow", "monday", or a date such as "2030-01-31" or "2030-01-31 18:00"'
 _DAYS = {

@@ -1,8 +1,9 @@
 """Pictures: known by their content alone, and without what a camera writes into them besides.
 
-Plain bytes in, plain bytes out. Nothing is decoded: only the parts of a file are told apart, those that are known to
-draw are kept, each as long as it has to be, and nothing that follows the end of a picture is a part of it. How large a
-picture is, is read from what is kept of it: that is what others draw.
+Plain bytes in, plain bytes out. Nothing is drawn: only the parts of a file are told apart, those that are known to
+draw are kept, each as long as it has to be, and nothing that follows the end of a picture is a part of it. The rows of
+a PNG are unpacked, piece by piece, to find where they end. How large a picture is, is read from what is kept of it:
+that is what others draw.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ MOST_BYTES = 3_500_000
 MOST_IN_ALL = 5_000_000
 """Of one message: the agent prints it again, on one line."""
 MOST_PIXELS = 50_000_000
+MOST_UNPACKED = 500_000_000
+"""Bytes of rows, with those of all frames."""
 LONGEST_SIDE = 16_000
 """A few bytes can say that they are a picture which fills all memory of whoever draws it."""
 NAMES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
@@ -35,6 +38,10 @@ _PNG_KEPT = (
     | {b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"cICP": 4, b"sBIT": 4, b"bKGD": 6, b"pHYs": 9, b"mDCV": 24, b"cLLI": 8}
 )
 """And how long each may be: what is longer has words in it."""
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+_INTERLACED = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+"""Of each of seven pictures that make an interlaced PNG: where it begins, and how far its pixels lie apart."""
+_PIECE = 1 << 16
 _WEBP_PICTURES = (b"VP8 ", b"VP8L", b"ALPH")
 _WEBP_ICC, _WEBP_EXIF, _WEBP_XMP = 0x20, 0x08, 0x04
 _JPEG_MARK = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
@@ -105,6 +112,8 @@ def _sizes(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _png_sizes(data: bytes) -> Iterator[tuple[int, int]]:
+    if not any(name == b"IDAT" for name, _ in _png_chunks(data)):
+        raise ValueError("a PNG has rows")
     for number, (name, chunk) in enumerate(_png_chunks(data)):
         if (name == b"IHDR") != (number == 0):
             raise ValueError("a PNG begins with its header, and has no other")
@@ -235,11 +244,72 @@ def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _png_parts(data: bytes) -> Iterator[bytes]:
+    """Rows that cannot be unpacked, and those after them, are not among them; nor are frames that make too
+    much of one picture."""
+    header, rows, frame, room = b"", None, None, MOST_UNPACKED
     for name, chunk in _png_chunks(data):
-        if len(chunk) - 12 <= _PNG_KEPT.get(name, -1):
+        if name == b"IHDR":
+            header, rows = chunk[8:21], _PngRows(chunk[8:21], chunk[8:16])
+            room -= rows.room
+        elif name == b"fcTL":
+            frame = _PngRows(header, chunk[12:20])
+            room -= frame.room
+            frame = frame if room >= 0 else None
+        if name == b"IDAT" and rows:
+            yield from _png_chunk(name, chunk, b"", rows.kept(chunk[8:-4]))
+        elif name == b"fdAT" and frame:
+            yield from _png_chunk(name, chunk, chunk[8:12], frame.kept(chunk[12:-4]))
+        elif name in (b"IDAT", b"fdAT"):
+            continue
+        elif len(chunk) - 12 <= _PNG_KEPT.get(name, -1):
             yield chunk
         elif name == b"eXIf" and (kept := _only_orientation(chunk[8:-4])):
             yield struct.pack(">I", len(kept)) + name + kept + struct.pack(">I", zlib.crc32(name + kept))
+
+
+def _png_chunk(name: bytes, before: bytes, number: bytes, kept: bytes) -> Iterator[bytes]:
+    """A part with as much of its rows as is kept; none where nothing is. It stays as it is where all of it is."""
+    if len(number + kept) == len(before) - 12:
+        yield before
+    elif kept:
+        held = name + number + kept
+        yield struct.pack(">I", len(held) - 4) + held + struct.pack(">I", zlib.crc32(held))
+
+
+class _PngRows:
+    """The packed rows of a picture or of one of its frames, which go through several parts."""
+
+    def __init__(self, header: bytes, size: bytes) -> None:
+        self.room, self._unpack = _png_room(header, size), zlib.decompressobj()
+        self._left = self.room
+
+    def kept(self, data: bytes) -> bytes:
+        """As much of this as are rows of the picture: nothing after their end, and nothing where there are more than
+        it has, or no rows at all."""
+        if self._unpack.eof:
+            return b""
+        pending = data
+        try:
+            while pending and not self._unpack.eof and self._left >= 0:
+                self._left -= len(self._unpack.decompress(pending, _PIECE))
+                pending = self._unpack.unconsumed_tail
+        except zlib.error:
+            self._left = -1
+        return data[: len(data) - len(self._unpack.unused_data)] if self._left >= 0 else b""
+
+
+def _png_room(header: bytes, size: bytes) -> int:
+    """How many bytes the rows of a picture of this size have; -1 where it does not say that, or is too large."""
+    try:
+        (width, height), (depth, colour, _, _, interlaced) = struct.unpack(">II", size), struct.unpack(">8x5B", header)
+    except struct.error:
+        return -1
+    if max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS or colour not in _CHANNELS:
+        return -1
+    bits = depth * _CHANNELS[colour]
+    passes = _INTERLACED if interlaced else ((0, 0, 1, 1),)
+    sides = [(-((left - width) // across), -((top - height) // down)) for left, top, across, down in passes]
+    return sum(tall * (1 + (wide * bits + 7) // 8) for wide, tall in sides if wide > 0 and tall > 0)
 
 
 def _webp(data: bytes) -> bytes:

@@ -9,7 +9,8 @@ takes the ended ones off.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks.model import Ask, Asker, asker_from_json
@@ -160,9 +161,10 @@ class Roster:
         noted, living = self._noted()
         now, there, ended = self._clock(), list[_Noted](), list[_Noted]()
         newest = {_process(each.asker): each.id for each in sorted(noted, key=lambda each: each.seen_at)}
+        runs = cache(is_running)  # one process may have many of them
         for each in noted:
             recent = now - each.seen_at < BELIEVED or each.id in busy
-            is_there = _lives(each, living, recent) and (recent or newest[_process(each.asker)] == each.id)
+            is_there = _lives(each, living, recent, runs) and (recent or newest[_process(each.asker)] == each.id)
             (there if is_there else ended).append(each)
         if ended:
             self._drop(ended)
@@ -198,10 +200,10 @@ def find_agent(agents: Sequence[AgentAtWork], name: str) -> AgentAtWork:
     return found[0]
 
 
-def _lives(noted: _Noted, living: Set[str], recent: bool) -> bool:
+def _lives(noted: _Noted, living: Set[str], recent: bool, runs: Callable[[int, str], bool] = is_running) -> bool:
     asker = noted.asker
     if asker.pid and asker.host == this_host():
-        return is_running(asker.pid, asker.started)
+        return runs(asker.pid, asker.started)
     # Over the network one process serves many.
     return noted.process in living if asker.pid and noted.process else recent
 
@@ -238,10 +240,16 @@ def _from_ask(agent: str, ask: Ask) -> _Noted:
     return _Noted(id=agent, asker=ask.asker, process="", doing="", since=ask.created_at, seen_at=ask.changed_at)
 
 
+@lru_cache(maxsize=16_384)
+def _asker(body: str) -> Asker:
+    """It is looked at after each ring, and seldom another one."""
+    return asker_from_json(json.loads(body))
+
+
 def _noted(row: Row) -> _Noted:
     return _Noted(
         id=row["id"],
-        asker=asker_from_json(json.loads(row["body"])),
+        asker=_asker(row["body"]),
         process=row["process"],
         doing=row["doing"],
         since=row["since"],

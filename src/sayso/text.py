@@ -28,7 +28,13 @@ _EARLY_EMOJI = tuple("©®‼⁉〰")
 
 def printable(text: str) -> str:
     """The text with everything that could drive or deceive a terminal spelt out. Newlines and tabs stay."""
-    return re.sub(_UNSAFE, _spelt, text.replace("\r\n", "\n"))
+    text = text.replace("\r\n", "\n")
+    return text if _is_plain(text) else re.sub(_UNSAFE, _spelt, text)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether it is seen at a glance that nothing in it has to be spelt out: what finds that takes long to compile."""
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def exact(text: str) -> str:
@@ -66,8 +72,7 @@ def quoted(value: object, width: int = 60) -> str:
 
 def json_line(value: object) -> str:
     """One line of JSON that a terminal can show: nothing lost, nothing that drives it."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return re.sub(_UNSAFE_IN_JSON, _escaped, text)
+    return _shown_json(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def spelt_out(text: str) -> str:
@@ -78,8 +83,11 @@ def spelt_out(text: str) -> str:
 
 def json_block(value: object) -> str:
     """The same, indented for people."""
-    text = json.dumps(value, ensure_ascii=False, default=str, indent=2)
-    return re.sub(_UNSAFE_IN_JSON, _escaped, text)
+    return _shown_json(json.dumps(value, ensure_ascii=False, default=str, indent=2))
+
+
+def _shown_json(text: str) -> str:
+    return text if _is_plain(text) else re.sub(_UNSAFE_IN_JSON, _escaped, text)
 
 
 def most_cells(character: str) -> int:
@@ -91,6 +99,13 @@ def most_cells(character: str) -> int:
         return 0
     wide = unicodedata.east_asian_width(character) in "WF" or character > "\U0001efff"
     return 2 if wide or (kind == "No" and character > "\u2fff") else 1
+
+
+def file_size(size: int) -> str:
+    """How large a file is, as people say it."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:,.1f} kB" if size < 1_000_000 else f"{size / 1e6:,.1f} MB"
 
 
 def counted(number: int, thing: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from sayso.clock import now_ms
 from sayso.errors import CannotEdit
 from sayso.files import replace_file
+from sayso.hashes import sha256
 from sayso.records import field, record, replace
 from sayso.text import spelt_out
 
@@ -113,10 +114,7 @@ def relative_name(file: Path, folder: Path) -> str:
 
 
 def content_hash(data: bytes) -> str:
-    # Only now: most projects bring nothing, and a fast start is a feature.
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data)
 
 
 def _read(record: Path) -> TrustedProject | None:

@@ -8,6 +8,7 @@ from tests.adapters.test_codex import THREAD, Table
 
 from sayso.adapters.shared_codex import AS_IN_THE_TERMINAL, SharedCodexAdapter
 from sayso.agents.model import EventKind, Saying
+from sayso.gates.codex_server import WORDS_OF_NO
 
 
 class SharedTable(Table):
@@ -74,6 +75,16 @@ def test_a_turn_that_the_terminal_begins_at_the_same_moment_is_not_taken_for_our
     table.is_told("From the phone", "one")
     assert table.heard("taken") == [["one"]]
     assert len(table.asked("turn/start")) == 1, "it is said once"
+
+
+def test_what_a_gate_says_with_a_no_is_not_told_as_said_in_the_terminal() -> None:
+    table = SharedTable().joined("active", {"id": "turn-1", "status": "inProgress", "items": []})
+    table.is_told("About `make`: The user did not allow this. They said: later", f"{WORDS_OF_NO}1")
+    told = [each["body"]["text"] for each in table.told if each.get("event") == EventKind.NOTICE]
+    assert (told, table.elsewhere()) == (
+        ["Codex is told: About `make`: The user did not allow this. They said: later"],
+        [],
+    )
 
 
 def test_a_turn_of_ours_that_ends_before_its_message_was_given_waits_for_nothing() -> None:

@@ -134,6 +134,20 @@ def test_a_run_is_found_by_its_token_while_it_is_on_and_by_none_afterwards(runs:
     assert runs.want_stopped(run.id, "ada").stopped_by == ""
 
 
+def test_one_conversation_of_a_project_takes_part_in_a_session_that_is_shared(runs: RunDesk, project: Project) -> None:
+    session = str(uuid.uuid4())
+    shared = replace(new_run(project), choices=RunChoices(joins=session, server="/run/codex.sock"))
+    first = runs.open(shared, most=9)
+    assert first.session == session
+    with pytest.raises(RunGoesOn, match="takes part in this session already"):
+        runs.open(replace(shared, token=str(uuid.uuid4())), most=9)
+    done(runs, first)
+    again = runs.open(replace(shared, conversation=first.conversation, token=str(uuid.uuid4())), most=9)
+    assert (again.conversation, again.turn) == (first.conversation, 2)
+    assert [each.id for each in runs.taken_over_from(session, "ada")] == [first.conversation]
+    assert runs.taken_over_from(session, "grace") == []
+
+
 def test_a_user_has_only_so_many_runs_and_a_conversation_one_at_a_time(runs: RunDesk, project: Project) -> None:
     first = runs.open(new_run(project), most=1)
     with pytest.raises(TooManyRuns, match="1 of your agents are at work"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sayso.agents.terminal_sessions import TAIL, TerminalSession, read_session
+from sayso.agents.terminal_sessions import TAIL, TerminalSession, read_session, session_files
 
 SESSION = "13aee6f8-eca7-451f-9f13-b038b6dde598"
 Json = dict[str, Any]
@@ -138,11 +138,14 @@ def test_what_a_person_has_typed_is_told_however_it_begins(claude: Path, tmp_pat
 def test_what_was_last_said_is_told_without_what_tools_and_commands_said(claude: Path, tmp_path: Path) -> None:
     said = [person("Fix it."), agent(text("I look."), stop=None), agent(USE, stop="tool_use"), RESULT]
     noted = [person("<local-command-stdout>$1</local-command-stdout>"), person("Summary", isCompactSummary=True), NO]
-    written(claude, *said, agent(text("Fixed.")), OVER, *noted)
+    # What the agent itself says in the words of the filler is said.
+    filler = agent(text("No response requested."), stop="stop_sequence")
+    filler["message"]["model"] = "<synthetic>"
+    written(claude, *said, agent(text("Fixed.")), OVER, *noted, filler, agent(text("No response requested.")))
     session = read(tmp_path)
     assert session
     told = [(message.by_person, message.text) for message in session.messages]
-    assert told == [(True, "Fix it."), (False, "I look."), (False, "Fixed.")]
+    assert told == [(True, "Fix it."), (False, "I look."), (False, "Fixed."), (False, "No response requested.")]
 
 
 def test_a_session_is_split_at_a_step_also_at_one_in_which_nothing_was_said(claude: Path, tmp_path: Path) -> None:
@@ -223,3 +226,19 @@ def test_a_long_file_is_read_from_its_end_and_lines_that_are_no_json_are_passed_
     assert session
     assert [message.text for message in session.messages] == ["The last"]
     assert session.in_turn
+
+
+def test_a_session_of_codex_is_found_by_its_day_however_many_there_are_and_on_any_other_too(tmp_path: Path) -> None:
+    sessions = tmp_path / ".codex" / "sessions"
+    began = "01a1e673-8159-7781-8b10-40e2a3917d85"
+    for day in ("2026/11/16", "2026/11/01", "2025/01/02"):
+        for session in (began, SESSION):
+            file = sessions / day / f"rollout-2026-11-16T22-21-32-{session}.jsonl"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("{}\n")
+    environ = {"HOME": str(tmp_path)}
+    assert [path.parent for path in session_files("codex", began, environ)] == [sessions / "2026" / "11" / "16"]
+    assert len(session_files("codex", SESSION, environ)) == 3
+    assert session_files("codex", "ffffffff-ffff-7781-8b10-40e2a3917d85", environ) == []
+    (sessions / "2026" / "11" / "16" / f"rollout-2026-11-16T22-21-32-{began}.jsonl").unlink()
+    assert len(session_files("codex", began, environ)) == 2

@@ -126,6 +126,19 @@ def test_a_wait_is_not_put_back_where_another_call_waits_or_has_the_answer(desk:
     assert desk.hold_again(old).wait is None
 
 
+def test_a_wait_that_ran_out_of_time_is_not_put_back_and_its_ask_is_taken_up_again(
+    open_shared: OpenStore, clock: FakeClock
+) -> None:
+    desk, other = AskDesk(open_shared(), clock=clock), AskDesk(open_shared(), clock=clock)
+    held = desk.hold(ask(timeout_ms=1000))
+    other.release(held, "its process ended")
+    clock.forward(1000)
+    desk.time_out(held)
+    assert (desk.hold_again(held).state, desk.get(held.ask.id).wait) == (State.TIMED_OUT, None)
+    again = desk.hold(ask(timeout_ms=1000))
+    assert (again.ask.id, again.reattached) == (held.ask.id, True)
+
+
 def test_an_agent_is_owed_what_it_asked_and_has_not_received(desk: AskDesk, clock: FakeClock) -> None:
     def later(text: str) -> Ask:
         clock.forward(1)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests import memory
 from tests.asks.samples import ANNA, RED, ask
-from tests.asks.test_state_machine import MEMORY
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask
@@ -35,7 +35,7 @@ faults = st.sampled_from(["", "", "", "away", "reply lost"])
 class LeavingCalls(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="sayso-leaving-", dir=MEMORY))
+        self.folder = Path(tempfile.mkdtemp(prefix="sayso-leaving-", dir=memory.SHORT))
         self.store = SqliteStore(self.folder / "sayso.db")
         self.write = self.store.write
         self.desk = AskDesk(self.store)

@@ -31,7 +31,7 @@ def test_the_newest_question_of_a_run_supersedes_all_that_are_open(desk: AskDesk
     other_tool = desk.hold(replace(of_run("By another tool?"), tool="approve"))
     newest = desk.succeed(of_run("Third?"))
     assert desk.get(pending.ask.id).state is State.SUPERSEDED
-    assert [gone.id for gone in desk.ended_waits()] == [timed_out.ask.id, pending.ask.id]
+    assert {gone.id for gone in desk.ended_waits()} == {timed_out.ask.id, pending.ask.id}
     assert {open_ask.id for open_ask in desk.inbox()} == {newest.ask.id, other_run.ask.id, other_tool.ask.id}
     with pytest.raises(AlreadySettled, match="it is superseded"):
         desk.answer(pending.ask.id, RED, ANNA)
@@ -94,3 +94,21 @@ def test_an_ask_that_is_bound_ends_with_the_process_of_its_call(open_sqlite: Ope
     dying.close()
     assert looking.release_the_dead() == 1
     assert looking.get(held.ask.id).state is State.EXPIRED
+
+
+def test_what_a_run_puts_twice_because_it_heard_nothing_is_asked_once(open_shared: OpenStore) -> None:
+    here, there = AskDesk(open_shared()), AskDesk(open_shared())
+    first = here.succeed(of_run("Which?"))
+    again = here.succeed(of_run("Which?"))
+    assert (again.ask.id, again.reattached) == (first.ask.id, True), "though its first wait still holds it"
+    there.answer(first.ask.id, BLUE, ANNA)
+    late = there.succeed(of_run("Which?", replace(RUN, session="noted meanwhile")))
+    assert (late.ask.id, late.ask.state) == (first.ask.id, State.ANSWERED)
+    assert late.wait.process != first.wait.process
+    # What was told already is another question when it is asked anew, also before the store knows that it was told.
+    anew = there.succeed(of_run("Which?"), {first.ask.id})
+    assert (anew.ask.id != first.ask.id, anew.ask.state) == (True, State.PENDING)
+    # Another run may not have it while somebody waits for it.
+    theirs = here.succeed(of_run("Which?", replace(RUN, run="run-2")))
+    assert theirs.ask.id not in (first.ask.id, anew.ask.id)
+    assert there.get(anew.ask.id).state is State.PENDING

@@ -8,7 +8,7 @@ from tests.conftest import OpenStore
 
 from sayso.asks.crowds import Crowd
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Ask
+from sayso.asks.model import Ask, State
 from sayso.asks.snoozing import LAST_CALL
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.records import replace
@@ -72,6 +72,27 @@ def test_the_limit_holds_and_what_has_timed_out_is_back(desk: AskDesk, clock: Fa
     desk.snooze(held.ask.id, "anna", clock.now + 30 * MINUTE)
     desk.time_out(held)
     assert _shown(desk) == [held.ask.id]
+
+
+def test_what_is_back_is_told_apart_from_what_was_put_back_by_hand(desk: AskDesk, clock: FakeClock) -> None:
+    at_its_time, by_hand, with_news, settled = (desk.leave(ask(title=str(number))) for number in range(4))
+    began = clock()
+    for each in (at_its_time, by_hand, with_news, settled):
+        desk.snooze(each.id, "anna", clock() + HOUR)
+    clock.forward(1000)
+    desk.wake(by_hand.id, "anna")
+    desk.change(lambda table: table.change(replace(with_news, state=State.TIMED_OUT), with_news, kind="timed_out"))
+    assert [each.ask.id for each in desk.back("anna", began)] == [with_news.id]
+    assert desk.snoozed("anna")[-1].ask.id != with_news.id
+    desk.reject(settled.id, "", ANNA)
+    clock.forward(HOUR)
+    back = desk.back("anna", began)
+    assert [(each.ask.id, each.until) for each in back] == [
+        (with_news.id, began + 1000),
+        (at_its_time.id, began + HOUR),
+    ]
+    assert desk.back("bo", began) == []
+    assert desk.back("anna", clock()) == []
 
 
 def test_a_client_that_calls_again_for_the_same_does_not_bring_it_back(desk: AskDesk, clock: FakeClock) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests import memory
 from tests.asks.samples import ANNA, BEN, DAY, HOUR, KEEP, FakeClock, ask, own_text
 
 from sayso.asks.desk import AskDesk, Held
@@ -20,8 +21,6 @@ from sayso.store.sqlite import SqliteStore
 
 TEXTS = ("Which colour?", "Which size?", "Which shape?")
 TIMEOUT = 60_000
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""A file system without disk, where there is one: the machine does many thousands of commits."""
 MOVES = (
     *("call", "call", "call", "call goes on", "call goes on", "call goes on", "call goes on", "client lets go"),
     *("settle", "settle", "settle", "settle", "leave", "crash", "stop", "let go of the dead", "be taken for dead"),
@@ -68,7 +67,7 @@ class Process:
 class TwoProcesses(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="sayso-machine-", dir=MEMORY))
+        self.folder = Path(tempfile.mkdtemp(prefix="sayso-machine-", dir=memory.SHORT))
         self.clock = FakeClock()
         self.processes = [Process(self.folder / "sayso.db", self.clock) for _ in range(2)]
         self.opened: dict[str, str] = {}

@@ -16,8 +16,9 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import psutil
+import psycopg
 import pytest
-from tests.asks.samples import ANNA, RED, ask, own_text
+from tests.asks.samples import AGENT, ANNA, RED, ask, own_text
 from tests.conftest import OpenStore
 from tests.postgres import Server
 
@@ -28,7 +29,7 @@ from sayso.asks.waiting import Waiting
 from sayso.bridge import Patience, seen_through
 from sayso.clock import now_ms
 from sayso.errors import NotFound, StoreUnavailable, TooManyOpen
-from sayso.store import Store, Transaction
+from sayso.store import Store, Transaction, sqlite
 from sayso.store.postgres import PostgresBell, PostgresStore
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +43,7 @@ def anyio_backend() -> str:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Confirm the waits so often that a test need not wait long for it."""
-    monkeypatch.setattr(waiting_module, "CONFIRM_EVERY", 0.1)
+    monkeypatch.setattr(waiting_module, "CONFIRM_AFTER", 0.1)
 
 
 @asynccontextmanager
@@ -273,6 +274,34 @@ async def test_an_answer_given_while_others_took_us_for_dead_still_arrives(open_
         assert (await waiting.do(waiting.desk.get, held.ask.id)).delivered
 
 
+async def test_an_answer_that_is_handed_over_while_others_take_us_for_dead_is_not_owed_again(
+    open_shared: OpenStore,
+) -> None:
+    other = AskDesk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask())
+        await anyio.to_thread.run_sync(other.answer, held.ask.id, RED, ANNA)
+        assert (await waiting.outcome(held)).answer("1") == RED[0]
+        await anyio.to_thread.run_sync(other.release, held, "its process ended")
+        assert waiting.in_hand == {held.ask.id}, "no other call of this process hands it over too"
+        await waiting.delivered(held)
+        assert not waiting.in_hand
+        assert other.undelivered(AGENT) == []
+
+
+async def test_a_timeout_that_is_told_while_others_take_us_for_dead_does_not_pass_for_the_late_answer(
+    open_shared: OpenStore,
+) -> None:
+    other = AskDesk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask(timeout_ms=1))
+        assert (await waiting.outcome(held)).state is State.TIMED_OUT
+        await anyio.to_thread.run_sync(other.release, held, "its process ended")
+        await anyio.to_thread.run_sync(other.answer, held.ask.id, RED, ANNA)
+        await waiting.delivered(held)
+        assert [one.id for one in other.undelivered(AGENT)] == [held.ask.id]
+
+
 async def test_a_lost_wait_is_put_back_although_the_bell_never_rests(open_shared: OpenStore, often: None) -> None:
     other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:
@@ -303,6 +332,31 @@ async def test_a_wait_whose_ask_was_deleted_ends_with_an_error(
         assert (await waiting.outcome(later)).state is State.ANSWERED, "the others go on"
 
 
+async def test_an_answer_whose_ring_was_lost_ends_the_wait_all_the_same(
+    open_sqlite: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting_module, "CONFIRM_AFTER", 3600.0)
+    monkeypatch.setattr(sqlite, "ring_all", lambda *_: None)
+    async with waits(open_sqlite()) as waiting:
+        held = await waiting.hold(ask())
+        await anyio.to_thread.run_sync(AskDesk(open_sqlite()).answer, held.ask.id, RED, ANNA)
+        assert (await waiting.outcome(held)).answer("1") == RED[0]
+
+
+async def test_an_answer_at_whose_moment_the_line_to_the_server_was_cut_ends_the_wait_all_the_same(
+    open_postgres: OpenStore, postgres_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting_module, "CONFIRM_AFTER", 3600.0)
+    cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE '%advisory_lock_shared%' "
+    async with waits(open_postgres()) as waiting:
+        held = await waiting.hold(ask())
+        with psycopg.connect(postgres_address, autocommit=True) as killer:
+            found = killer.execute(f"{cut} AND pid <> pg_backend_pid() AND datname = current_database()").fetchone()
+        assert found == (1,)
+        await anyio.to_thread.run_sync(AskDesk(open_postgres()).answer, held.ask.id, RED, ANNA)
+        assert (await waiting.outcome(held)).answer("1") == RED[0]
+
+
 async def test_waits_survive_a_restart_of_the_server_even_if_others_take_us_for_dead_meanwhile(
     restartable: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,7 +378,7 @@ async def test_waits_survive_a_restart_of_the_server_even_if_others_take_us_for_
                 assert await anyio.to_thread.run_sync(AskDesk(other).release_the_dead) == 1
                 await anyio.to_thread.run_sync(AskDesk(other).answer, held.ask.id, RED, ANNA)
                 may_hang.set()
-                with anyio.fail_after(waiting_module.CONFIRM_EVERY - 5):
+                with anyio.fail_after(waiting_module.CONFIRM_AFTER - 5):
                     assert (await waiting.outcome(held)).answer("1") == RED[0]
             other.close()
         store.close()

@@ -19,6 +19,12 @@ from sayso.store import Store
 YES_NO = Question(id="1", text="Ship it?", kind=Kind.CONFIRM)
 COLOURS = (Option(id="r", label="Red"), Option(id="b", label="Blue", description="as the sky"))
 COLOUR = Question(id="1", text="Which colour?", kind=Kind.SELECT, options=COLOURS)
+PLACES = Question(
+    id="2",
+    text="Where?",
+    kind=Kind.MULTI_SELECT,
+    options=(Option(id="h", label="Here"), Option(id="t", label="There")),
+)
 NAME = Question(id="1", text="What is it called?", kind=Kind.TEXT)
 
 

@@ -124,7 +124,7 @@ def test_nothing_is_allowed_by_ntfy_whoever_reads_the_topic(office: Office, serv
         office.ask(Question(id="1", text="Which?", kind=Kind.SELECT, options=four))
         assert server.next().buttons == {}
         office.desks.permissions.deny(ask.id, ANNA)
-        assert server.next().text.endswith(f"Denied by {ANNA.person} in {ANNA.surface}.")
+        assert server.next().text.endswith(f"Denied by {ANNA.person} in the {ANNA.surface}.")
 
     office.while_running(work)
 
@@ -177,7 +177,7 @@ def test_an_answer_elsewhere_is_told_and_long_questions_are_only_announced(offic
         ask = office.ask()
         server.next()
         office.desk.answer(ask.id, [Answer(question="1", chosen=("yes",))], ANNA)
-        assert server.next().text.endswith(f"Answered by {ANNA.person} in {ANNA.surface}.")
+        assert server.next().text.endswith(f"Answered by {ANNA.person} in the {ANNA.surface}.")
         office.ask(Question(id="1", text="é" * 3000, kind=Kind.CONFIRM))
         sent = server.next()
         assert sent.buttons == {}

@@ -20,6 +20,7 @@ from sayso.chats.linking import add_chat
 from sayso.chats.model import ChatKind
 from sayso.errors import ChatFailed
 from sayso.permissions.verdict import verdict_of
+from sayso.records import replace
 
 TOKENS = {"bot_token": BOT_TOKEN, "app_token": APP_TOKEN}
 
@@ -108,6 +109,36 @@ def test_words_in_the_thread_of_a_question_are_its_answer(office: Office, server
     office.while_running(work)
 
 
+def test_several_questions_are_answered_by_buttons_and_in_the_thread_and_sent_together(
+    office: Office, server: Slack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "READING_MS", 0)
+
+    def work() -> None:
+        ada, eve = linked(office, server), server.user("UEVE")
+        ask = office.ask(COLOUR, replace(NAME, id="2"))
+        sent = new(server)
+        assert "Question 1 of 2" in sent.text
+        eve.presses(sent, "Red")
+        assert ephemeral(server) == answering.NOT_YOURS
+        ada.presses(sent, "Red")
+        while "Question 2 of 2" not in changed(server).text:
+            pass  # what a stranger pressed is drawn again as it was
+        ada.writes("Sayso", answers=sent)
+        while "Send" not in (end := changed(server)).buttons:
+            pass
+        assert "│ Red" in end.text
+        assert "│ Sayso" in end.text
+        assert office.state(ask) is State.PENDING
+        ada.presses(end, "Send")
+        assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
+        outcome = office.desk.get(ask.id).outcome
+        assert outcome
+        assert [(each.chosen, each.text) for each in outcome.answers] == [(("r",), None), ((), "Sayso")]
+
+    office.while_running(work)
+
+
 def test_a_stranger_a_stolen_message_and_a_replayed_button_change_nothing(office: Office, server: Slack) -> None:
     def work() -> None:
         ada, eve = linked(office, server), server.user("UEVE")
@@ -187,7 +218,7 @@ def test_hostile_words_ping_nobody_and_answers_elsewhere_are_told(office: Office
         assert len(sent.buttons) == 7
         assert "<!" not in sent.data["text"]
         office.desk.answer(ask.id, [Answer(question="1", chosen=("1",))], ANNA)
-        assert changed(server).text.endswith(f"Answered by {ANNA.person} in {ANNA.surface}.")
+        assert changed(server).text.endswith(f"Answered by {ANNA.person} in the {ANNA.surface}.")
 
     office.while_running(work)
 

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 from tests.asks.samples import ANNA
-from tests.chats.office import COLOUR, NAME, YES_NO, Office
+from tests.chats.office import COLOUR, NAME, PLACES, YES_NO, Office
 from tests.chats.servers.telegram import TOKEN, Sent, Telegram, TelegramUser, Toast, telegram
 from tests.conftest import OpenStore, die
 from tests.e2e.clients.process import wait_until
 from tests.permissions.test_desk import PUSH
 
-from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler, State
-from sayso.chats import answering, line, service, wording
+from sayso.asks.draft import Draft, Said, to_json
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler, State
+from sayso.chats import answering, line, questions, service, wording
 from sayso.chats.kinds import adapter_of
 from sayso.chats.model import ChatKind, ChatSaid, Pressed
+from sayso.clock import now_ms
 from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
 from sayso.wishes import NewsKind, Wishes
@@ -72,6 +74,19 @@ def toast(server: Telegram) -> str:
     return found.text
 
 
+def toast_after_edits(server: Telegram) -> str:
+    """The next toast that says more than that something was noted."""
+    while (found := toast(server)) == answering.NOTED:
+        pass
+    return found
+
+
+def answers_of(office: Office, ask: Ask) -> tuple[Answer, ...]:
+    outcome = office.desk.get(ask.id).outcome
+    assert outcome
+    return outcome.answers
+
+
 def changed(server: Telegram) -> Sent:
     """The next message that is changed."""
     while not isinstance(found := server.next(), Sent) or not found.edits:
@@ -86,7 +101,7 @@ def test_a_question_arrives_with_its_options_and_a_press_answers_it(office: Offi
         sent = new(server)
         assert sent.chat == ADA
         assert sent.text.startswith("codex in shop asks\n\nWhich colour?\n\n1. Red\n2. Blue: as the sky")
-        assert wording.IN_YOUR_WORDS in sent.text
+        assert questions.IN_YOUR_WORDS in sent.text
         assert list(sent.buttons) == ["Red", "Blue"]
         assert "parse_mode" not in sent.data
         assert sent.data["link_preview_options"] == {"is_disabled": True}
@@ -123,6 +138,97 @@ def test_words_that_reply_to_a_question_are_its_answer(office: Office, server: T
     office.while_running(work)
 
 
+def test_several_questions_are_answered_one_after_the_other_and_sent_once_all_was_seen(
+    office: Office, server: Telegram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "READING_MS", 3_600_000)
+
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask(COLOUR, PLACES, replace(NAME, id="3", required=False))
+        sent = new(server)
+        assert "Question 1 of 3\n\nWhich colour?" in sent.text
+        ada.presses(sent, "Blue")
+        second = changed(server)
+        assert "Question 2 of 3\n\nWhere?" in second.text
+        assert list(second.buttons) == ["☐ Here", "☐ There", "Back"]
+        ada.presses(second, "☐ There")
+        second = changed(server)
+        assert list(second.buttons) == ["☐ Here", "☑ There", "Next", "Back"]
+        ada.presses(second, "Next")
+        third = changed(server)
+        assert list(third.buttons) == ["Skip", "Back"]
+        said = ada.writes("Sayso, of course", answers=sent)
+        update = server.updates[said]
+        end = changed(server)
+        assert "1. Which colour?\n│ Blue\n\n2. Where?\n│ There\n\n3. What is it called?\n│ Sayso, of course" in end.text
+        assert end.text.endswith(questions.LOOK)
+        assert list(end.buttons) == ["Send", "Change 1", "Change 2", "Change 3"]
+        # The same words once more, as after a break of the line, are not taken for another question.
+        ada.presses(end, "Change 2")
+        changed(server)
+        server.put_again(said, update)
+        assert new(server).text == answering.NOTED
+        ada.presses_data(end.buttons["Change 3"].replace(".g2.", ".g9."), sent)
+        assert toast_after_edits(server) == answering.NOT_OURS
+        ada.presses(second, "Next")
+        third = changed(server)
+        assert "So far: Sayso, of course" in third.text
+        ada.presses(third, "Next")
+        assert changed(server).text == end.text
+        # A press that is quicker than anybody reads sends nothing.
+        ada.presses(end, "Send")
+        assert toast_after_edits(server) == answering.LOOK_AT_ALL
+        assert office.state(ask) is State.PENDING
+        monkeypatch.setattr(answering, "READING_MS", 0)
+        ada.presses(end, "Send")
+        assert changed(server).text.endswith("Answered by you in Telegram.")
+        given = [(each.chosen, each.text) for each in answers_of(office, ask)]
+        assert given == [(("b",), None), (("t",), None), ((), "Sayso, of course")]
+        assert office.desk.draft(ask.id, "ada") == ""
+
+    office.while_running(work)
+
+
+def test_what_was_entered_elsewhere_is_never_sent_by_a_button_that_stood_below_something_else(
+    office: Office, server: Telegram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "READING_MS", 0)
+
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask(COLOUR, replace(YES_NO, id="2"))
+        sent = new(server)
+        ada.presses(sent, "Red")
+        ada.presses(changed(server), "Yes")
+        while "Send" not in (end := changed(server)).buttons:
+            pass
+        on_the_page = Draft(said={"1": Said(chosen=("b",)), "2": Said(chosen=("yes",))}, step=2)
+        office.desk.keep_draft(ask.id, "ada", to_json(ask, on_the_page))
+        ada.presses(end, "Send")
+        while "Send" not in (again := changed(server)).buttons:
+            pass
+        assert office.state(ask) is State.PENDING
+        assert "│ Blue" in again.text
+        assert again.buttons["Send"] != end.buttons["Send"]
+        # What a chat does not show is finished where it was begun.
+        noted = replace(on_the_page, said={**on_the_page.said, "1": Said(chosen=("b",), note="but dark")})
+        office.desk.keep_draft(ask.id, "ada", to_json(ask, noted))
+        ada.presses(again, "Send")
+        while (told := toast_after_edits(server)) == answering.ENTERED_SINCE:
+            pass
+        assert told == answering.BEGUN
+        assert office.state(ask) is State.PENDING
+        office.desk.keep_draft(ask.id, "ada", to_json(ask, on_the_page))
+        ada.presses(again, "Send")
+        assert toast_after_edits(server) == answering.SENT
+        assert [each.chosen for each in answers_of(office, ask)] == [("b",), ("yes",)]
+        ada.presses(sent, "Red")
+        assert toast_after_edits(server).startswith("Already answered")
+
+    office.while_running(work)
+
+
 def test_an_ask_that_is_settled_elsewhere_says_so_in_the_chat(office: Office, server: Telegram) -> None:
     def work() -> None:
         ada = linked(office, server)
@@ -130,7 +236,7 @@ def test_an_ask_that_is_settled_elsewhere_says_so_in_the_chat(office: Office, se
         sent = new(server)
         office.desk.answer(ask.id, [Answer(question="1", chosen=("yes",))], ANNA)
         after = changed(server)
-        assert after.text.endswith(f"Answered by {ANNA.person} in {ANNA.surface}.")
+        assert after.text.endswith(f"Answered by {ANNA.person} in the {ANNA.surface}.")
         assert after.buttons == {}
         ada.presses(sent, "No")
         assert toast(server).startswith("Already answered")
@@ -188,7 +294,7 @@ def test_a_button_of_an_ask_that_has_changed_or_is_old_changes_nothing(
         ask = office.ask()
         sent = new(server)
         if broken == "ask":
-            office.desk.change(lambda table: table.change(replace(ask, title="Ship all of it?"), ask, kind="noted"))
+            office.desk.change(lambda table: table.change(replace(ask, title="Ship all of it?"), ask, kind="resumed"))
             said = changed(server)
             assert "asked again below" in said.text
             assert said.buttons == {}
@@ -255,10 +361,10 @@ def test_what_does_not_fit_whole_is_opened_and_cannot_be_answered_there(
         long = office.permission(replace(PUSH, data={"input": {"command": "echo " + "x" * 5000}}))
         sent = new(server)
         assert sent.buttons == {"Open": f"https://sayso.example.org/asks/{long.id}"}
-        assert "Open it to see all of it and decide." in sent.text
+        assert "It cannot be shown whole here. Open it to see all of it and decide." in sent.text
         office.ask(replace(YES_NO, text="y" * 5000))
         assert list(new(server).buttons) == ["Open"]
-        office.ask(YES_NO, replace(NAME, id="2"))
+        office.ask(YES_NO, replace(NAME, id="2", text="n" * 5000))
         several = new(server)
         assert list(several.buttons) == ["Open"]
         drawn = tuple(replace(option, preview=f"<{option.label}>") for option in COLOUR.options)
@@ -515,6 +621,22 @@ def test_wishes_presence_and_pages_decide_who_is_told(office: Office, server: Te
         told = office.ask(COLOUR)
         assert "Which colour?" in new(server).text
         assert office.desk.get(told.id).state is State.PENDING
+
+    office.while_running(work)
+
+
+def test_what_was_put_off_is_asked_again_when_it_is_back(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask()
+        first = new(server)
+        office.desk.snooze(ask.id, "ada", now_ms() + 300)
+        again = new(server)
+        assert again.id != first.id
+        ada.presses(again, "Yes")
+        assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
+        after = {changed(server).id, changed(server).id}
+        assert after == {first.id, again.id}, "both say what became of it"
 
     office.while_running(work)
 

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests import memory
 from tests.cli.program import Home
 
 
 @contextmanager
 def new_home() -> Iterator[Home]:
-    with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="sayso-", dir=memory.SHORT) as folder:
         home = Home(folder=Path(folder).resolve())
         home.project.mkdir()
         yield home

@@ -15,9 +15,11 @@ import sayso
 from sayso.asks.model import State
 from sayso.asks.truth import Listening
 from sayso.brought import Used
-from sayso.cli.help_page import EXPLAINED, paragraph
-from sayso.cli.lazy_group import COMMANDS, load
+from sayso.cli.command_table import COMMANDS
+from sayso.cli.help_words import EXPLAINED, on_one_line
+from sayso.cli.lazy_group import load
 from sayso.cli.lazy_group import sayso as program
+from sayso.dialects.approve import ALLOW, ALWAYS, DENY
 from sayso.install.part import Done
 from sayso.operations.operation import OperationState
 from sayso.permissions import log_words, quorum_words
@@ -30,9 +32,10 @@ CLI = SOURCES / "cli"
 NO_TEXTS = ("texts.py", "demo_agent.py", "gating.py", "late_answers.py")
 """Modules of the command line that say nothing to a person."""
 LOWER = (
-    *("accounts.py", "config.py", "errors.py", "log.py", "trust.py"),
+    *("accounts.py", "config.py", "errors.py", "log.py", "setting_values.py", "trust.py"),
     *("agents/projects.py", "agents/workspace.py"),
-    *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py", "asks/snoozing.py"),
+    *("asks/attachments.py", "asks/desk.py", "asks/guard.py", "asks/model.py", "asks/new_attachments.py"),
+    *("asks/snoozing.py", "asks/table.py"),
     *("chats/desk.py", "chats/http.py", "chats/kinds.py", "chats/linking.py"),
     *("chats/ntfy.py", "chats/slack.py", "chats/telegram.py"),
     *("doctor/connections.py", "doctor/gate_probe.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
@@ -136,8 +139,9 @@ def words() -> set[str]:
         log_words.NOT_RUN,
         *quorum_words.TEXTS,
     }
+    options = {text for each in (ALLOW, DENY, ALWAYS) for text in (each.label, each.description) if text}
     members = {member.value.replace("_", " ") for kind in kinds for member in kind}
-    return members | {each.value for each in State} | logged
+    return members | {each.value for each in State} | logged | options
 
 
 # Reading code
@@ -203,7 +207,7 @@ def _told_by(node: ast.Call, file: Path) -> Iterator[str]:
     is_finding = name in FINDINGS and "doctor" in str(file)
     if (
         FLAW.fullmatch(name)
-        or name in ("UsageError", "BadParameter", "ChatFailed", "Problem", "_invalid", "add", "fail")
+        or name in ("UsageError", "BadParameter", "ChatFailed", "Problem", "_invalid", "_refused", "add", "fail")
         or is_finding
     ):
         values = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "text")]
@@ -225,5 +229,5 @@ def _help(command: click.Command) -> Iterator[str]:
         if text.startswith("\b"):
             yield from (found[3] for line in text.split("\n") if (found := EXPLAINED.fullmatch(line)))
         else:
-            yield paragraph(text)
+            yield on_one_line(text)
     yield from (param.help for param in command.params if isinstance(param, click.Option) and param.help)

@@ -9,7 +9,9 @@ import pytest
 from tests.cli.program import BIN, SECONDS, SOMEONE, Home, choice, confirm, several, text
 from tests.test_pictures import SECRET, photo
 
-from sayso.asks.model import Answer, Asker, NewAsk, State
+from sayso.asks.model import Answer, Asker, Away, NewAsk, State
+from sayso.records import replace
+from sayso.web import wording
 
 
 def chosen(*ids: str, question: str = "1") -> Answer:
@@ -27,7 +29,9 @@ def said(words: str, question: str = "1") -> Answer:
         ("postgresql", chosen("2")),
         ("#1", chosen("1")),
         ("MySQL, please", said("MySQL, please")),
-        ("2", said("2")),
+        ("7", said("7")),
+        ('"2"', said("2")),
+        ('"#"', said("#")),
         ('"#7"', said("#7")),
         ('"Postgre"', said("Postgre")),
         ('"no" is my answer, not "yes"', said('"no" is my answer, not "yes"')),
@@ -41,13 +45,23 @@ def test_a_value_is_an_option_by_label_or_number_or_else_own_text(home: Home, va
     assert home.answers(ask) == (expected,)
 
 
-@pytest.mark.parametrize("slip", ["Postgre", "postgresq", "PostgresSQL", "Postgress QL", "SQLit"])
+@pytest.mark.parametrize("slip", ["Postgre", "postgresq", "PostgresSQL", "Postgress QL", "SQLit", "p", "PO"])
 def test_what_is_all_but_a_label_is_refused_rather_than_sent_as_own_words(home: Home, slip: str) -> None:
     ask = home.leave(choice())
     ran = home.run("answer", ask.id[:8], slip)
     number, label = (1, "SQLite") if slip == "SQLit" else (2, "PostgreSQL")
     assert ran.code == 2
     assert f'"{slip}" is no option, but close to "{label}". Give #{number} for that one' in ran.error
+    assert home.ask_of(ask).state.answerable
+
+
+@pytest.mark.parametrize(("slip", "told"), [("2", "here #2"), ("#", "#1 to #2")])
+def test_half_the_number_of_an_option_is_refused_rather_than_sent_as_own_words(
+    home: Home, slip: str, told: str
+) -> None:
+    ask = home.leave(choice())
+    ran = home.run("answer", ask.id[:8], slip)
+    assert (ran.code, told in ran.error) == (2, True)
     assert home.ask_of(ask).state.answerable
 
 
@@ -194,6 +208,19 @@ def test_an_agent_that_is_not_waiting_gets_the_answer_when_it_asks_again(home: H
     assert ran.out == ""
 
 
+def test_of_an_agent_over_http_it_is_said_that_its_own_session_has_to_ask_again(home: Home) -> None:
+    ask = home.leave(
+        choice(), asker=Asker(client="claude-code", agent="claude-code#1a2b3c", session="mcp-0123456789abcdef")
+    )
+    alone = replace(ask, away=Away.UNKNOWN)
+    assert "when the session that asked does so again, or another once" in wording.standing(alone).meaning
+    ran = home.run("answer", ask.id, "SQLite")
+    assert ran.err == (
+        "Answered. The agent is not waiting now; it will be told when the session that asked does so again.\n"
+    )
+    assert "when the session that asked does so again" in wording.handover(home.ask_of(ask))
+
+
 def test_json_prints_the_answered_ask(home: Home) -> None:
     ask = home.leave(choice())
     found = home.run("answer", ask.id, "SQLite", "--json").data
@@ -233,7 +260,7 @@ def test_of_two_answers_at_once_exactly_one_wins(home: Home) -> None:
     codes = [process.returncode for process in answering]
     assert sorted(codes) == [0, 4]
     assert home.answers(ask) == (chosen(str(codes.index(0) + 1)),)
-    assert "Already answered in command line by ada" in errors[codes.index(4)]
+    assert "Already answered at the command line by ada" in errors[codes.index(4)]
 
 
 def test_an_unknown_an_impossible_and_an_ambiguous_id_are_told_apart(home: Home) -> None:
@@ -260,7 +287,7 @@ def test_files_go_with_an_answer_and_can_be_saved_again(home: Home, tmp_path: Pa
     assert ran.code == 0, ran.err
     (answer,) = home.answers(ask)
     assert (answer.text, [each.name for each in answer.attachments]) == ("like this", ["IMG 1.jpg", "notes.txt"])
-    assert "attached: IMG 1.jpg (image/jpeg, 0." in home.run("show", ask.id[:8]).out
+    assert "attached: IMG 1.jpg (image/jpeg, " in home.run("show", ask.id[:8]).out
     saved = home.run("show", ask.id[:8], "--save", str(tmp_path / "saved")).out.splitlines()
     assert saved == [str(tmp_path / "saved" / name) for name in ("1-IMG 1.jpg", "2-notes.txt")]
     assert SECRET not in Path(saved[0]).read_bytes()

@@ -328,6 +328,7 @@ def test_ctrl_c_at_the_prompt_leaves_the_ask_open_and_the_terminal_as_it_was(hom
         terminal.press(b"half a sen")
         terminal.expect("half a sen")
         assert terminal.interrupt() == 130
+        assert "What you had typed: half a sen" in terminal.screen
         assert "The ask stays open." in terminal.screen
     assert only_ask(home).state is State.PENDING
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import select
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
 
 import pytest
-from tests.cli.program import choice, confirm, several, text
+from tests.cli.program import SECONDS, choice, confirm, several, text
 
 from sayso.asks.model import Answer, Ask, Asker, Question
 from sayso.cli import answering_here
+from sayso.cli.answering_here import AnswerHere
 from sayso.cli.ask_prompt import AskPrompt, KeyReader
-from sayso.cli.terminal import cells, colourless
+from sayso.cli.terminal import cells, colourless, first_lines
 from sayso.cli.values import answer_typed
 from sayso.errors import InvalidInput
 
@@ -120,6 +125,25 @@ def test_what_is_drawn_drives_no_terminal_and_fits_into_it() -> None:
     assert not any(sign in line for line in lines for sign in "\x1b\x07\u202e")
 
 
+def test_more_options_than_the_screen_has_lines_for_are_counted_above_and_below() -> None:
+    many = choice("Which?", *(f"option {number}" for number in range(1, 31)))
+    prompt = AskPrompt(ask_of(many))
+    shown = [colourless(line).strip() for line in prompt.lines(60, 20)]
+    assert (shown[0], shown[14], len(shown) <= 20) == ("1) option 1", "↓ 16 more", True)
+    for _ in range(20):
+        prompt.press("down")
+    shown = [colourless(line).strip() for line in prompt.lines(60, 20)]
+    assert (shown[0], "› 20) option 20" in shown, len(shown) <= 20) == ("↑ 12 more", True, True)
+    assert any(line.startswith("↓") for line in shown)
+
+
+def test_of_a_list_that_is_longer_than_the_screen_the_beginning_is_shown() -> None:
+    assert first_lines("a\nb\nc", 80, 3) == "a\nb\nc"
+    assert first_lines("a\nb\nc\nd", 80, 3) == "a\nb\n… and 2 more lines"
+    assert first_lines("a" * 100 + "\nb\nc", 80, 3) == "a" * 100 + "\n… and 2 more lines"
+    assert first_lines("a" * 1000, 80, 3) == "a" * 1000
+
+
 def test_the_bottom_line_names_the_keys_of_this_kind_of_question() -> None:
     assert "Space marks" in prompt_for(several("A", "B")).lines(120, 30)[-1]
     assert "Space" not in prompt_for(choice()).lines(120, 30)[-1]
@@ -140,21 +164,54 @@ def test_numbers_at_a_prompt_that_name_no_option_are_refused_and_words_stay_word
     assert answer_typed(several("A", "B"), "both of them") == Answer(question="1", text="both of them")
 
 
-def test_keys_typed_before_the_question_could_be_read_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileIO]:
+    """What somebody types at the terminal of this process, and what they see of it. No fixture: between the setup of a
+    test and the test itself, pytest puts streams of its own in place of ours."""
     ours, theirs = pty.openpty()
     with open(ours, "rb+", buffering=0) as person, open(theirs) as keys, open(os.dup(theirs), "w") as screen:
         monkeypatch.setattr(sys, "stdin", keys)
         monkeypatch.setattr(sys, "stderr", screen)
         monkeypatch.setattr(answering_here, "is_in_front", lambda: True)
+        yield person
 
-        async def typed_ahead_and_then() -> Answer:
-            person.write(b"y\ry\r")
-            answer = asyncio.create_task(answering_here.answer_given_here(ask_of(confirm())))
-            shown = b""
-            while b"Enter sends" not in shown:
-                shown += await asyncio.to_thread(os.read, ours, 4096)
-            assert not answer.done()
-            person.write(b"n\r")
-            return await asyncio.wait_for(answer, 60)
 
-        assert asyncio.run(typed_ahead_and_then()).chosen == ("no",)
+async def seen(person: FileIO, wanted: bytes) -> None:
+    shown = b""
+    while wanted not in shown:
+        ready, _, _ = await asyncio.to_thread(select.select, [person], [], [], SECONDS)
+        assert ready, f"{wanted!r} did not come after {shown!r}"
+        shown += person.read(4096) or b""
+
+
+def test_keys_typed_before_the_question_could_be_read_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def typed_ahead_and_then(person: FileIO) -> Answer | None:
+        person.write(b"y\ry\r")
+        answer = asyncio.create_task(AnswerHere(ask_of(confirm())).taken())
+        await seen(person, b"Enter sends")
+        assert not answer.done()
+        person.write(b"n\r")
+        return await asyncio.wait_for(answer, SECONDS)
+
+    with terminal(monkeypatch) as person:
+        answer = asyncio.run(typed_ahead_and_then(person))
+    assert answer is not None
+    assert answer.chosen == ("no",)
+
+
+def test_words_that_are_being_typed_when_it_is_over_do_not_reach_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def typed_while_it_ends(person: FileIO) -> Answer | None:
+        prompt = AnswerHere(ask_of(text()))
+        taken = asyncio.create_task(prompt.taken())
+        await seen(person, b"Enter sends")
+        person.write(b"the El")
+        await seen(person, b"the El")
+        prompt.is_over()
+        person.write(b"be >pwned\r")
+        answer = await asyncio.wait_for(taken, SECONDS)
+        await seen(person, b"What you had typed: the Elbe >pwned")
+        return answer
+
+    with terminal(monkeypatch) as person:
+        assert asyncio.run(typed_while_it_ends(person)) is None
+        assert select.select([sys.stdin], [], [], 0)[0] == []

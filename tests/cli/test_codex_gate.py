@@ -24,7 +24,7 @@ from sayso.errors import StoreUnavailable
 from sayso.gates.codex import CodexHook, has_no_terminal
 from sayso.gates.codex_asks import command_action, patched
 from sayso.gates.codex_gate import CodexGate
-from sayso.gates.codex_server import CodexServer
+from sayso.gates.codex_server import WORDS_OF_NO, CodexServer
 from sayso.permissions.action import AllowScope, takes_changes
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
@@ -154,6 +154,7 @@ def test_a_denial_is_a_decline_once_the_persons_words_have_arrived(session: Sess
     session.deny(session.prompt(), "use the other pier")
     steered = session.codex.let_speak()
     words = "About `touch made`: The user did not allow this. They said: use the other pier"
+    assert steered.pop("clientUserMessageId").startswith(WORDS_OF_NO)
     assert steered == {"threadId": THREAD, "expectedTurnId": TURN, "input": [{"type": "text", "text": words}]}
     assert session.told() == {"id": 0, "result": {"decision": "decline"}}
 
@@ -186,7 +187,7 @@ def test_what_ran_although_a_no_was_told_is_noted_beside_that_no(session: Sessio
     session.codex.ask_command()
     ask = session.prompt()
     session.deny(ask)
-    session.codex.let_speak()
+    # A plain no needs no words, which its model would hear after it has done it.
     assert session.told() == {"id": 0, "result": {"decision": "decline"}}
     session.codex.complete(became)
     session.heard()
@@ -194,6 +195,21 @@ def test_what_ran_although_a_no_was_told_is_noted_beside_that_no(session: Sessio
     assert outcome is not None
     assert outcome.verdict == Decision.DENIED
     assert ("allowed in its terminal before the no given here arrived" in outcome.noted) is noted
+
+
+def test_who_was_told_the_words_of_a_no_that_came_too_late_is_told_that_it_was_done(session: Session) -> None:
+    session.join()
+    session.codex.ask_command()
+    session.deny(session.prompt(), "use the other pier")
+    session.codex.let_speak()
+    assert session.told() == {"id": 0, "result": {"decision": "decline"}}
+    session.codex.complete("completed")
+    told = session.told()
+    assert told["method"] == "turn/steer"
+    (said,) = told["params"]["input"]
+    assert said["text"].startswith("About `touch made`: This was allowed in the terminal before that no arrived")
+    session.codex.say(id=told["id"], result={"turnId": TURN})
+    session.heard()
 
 
 def test_two_sessions_with_the_same_command_never_cross(session: Session) -> None:
@@ -207,7 +223,7 @@ def test_two_sessions_with_the_same_command_never_cross(session: Session) -> Non
     session.until(lambda: len(session.asks) == 2)
     (second,) = (ask for ask in session.asks if ask.id != first.id)
     assert (first.asker.session, second.asker.session) == (THREAD, "second")
-    session.deny(second)
+    session.deny(second, "not there")
     assert session.codex.let_speak()["threadId"] == "second"
     assert session.told() == {"id": 1, "result": {"decision": "decline"}}
     session.allow(first)

@@ -6,8 +6,9 @@ import pytest
 from tests.cli.program import Home
 
 from sayso.cli.setting_lines import as_toml, with_setting, without_setting
-from sayso.config import SETTINGS, toml
+from sayso.config import SETTINGS
 from sayso.errors import ConfigError
+from sayso.setting_values import toml
 
 
 def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(home: Home) -> None:
@@ -177,9 +178,25 @@ def test_an_agent_changes_no_settings(home: Home) -> None:
 
 
 def test_a_store_that_cannot_be_reached_does_not_keep_anybody_from_naming_another(home: Home) -> None:
-    for wrong in ("postgresql://u:secret@127.0.0.1:1/none", "mysql://nowhere"):
-        assert home.run("config", "set", "store", wrong).code == 0
-        assert home.run("list").code != 0
-        assert home.run("config", "unset", "store", CLAUDECODE="1").code == 5
-        assert home.run("config", "unset", "store").code == 0
-        assert home.run("list").code == 0
+    assert home.run("config", "set", "store", "postgresql://u:secret@127.0.0.1:1/none").code == 0
+    assert home.run("list").code != 0
+    assert home.run("config", "unset", "store", CLAUDECODE="1").code == 5
+    assert home.run("config", "unset", "store").code == 0
+    assert home.run("list").code == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("store", "sqlite:///x", "store begins with 'sqlite'; it must be a postgresql:// address"),
+        ("keys", "foo=X", "keys has 'foo', which no key does"),
+        ("keys", "reject=Q,allow=Y", "keys has reject = 'allow=Y', which is no key"),
+        ("keys", "allow=enter", "A permission takes letters only"),
+    ],
+)
+def test_what_would_keep_sayso_from_starting_is_not_set(home: Home, key: str, value: str, told: str) -> None:
+    ran = home.run("config", "set", key, value)
+    assert ran.code == 2
+    assert told in ran.err
+    assert home.run("config", "--json").code == 0
+    assert value not in home.run("config", "--json").out

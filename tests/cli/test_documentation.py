@@ -12,7 +12,8 @@ from tests.cli.settings_table import PAGE, documented, table
 from sayso import errors
 from sayso.cli import INTERRUPTED
 from sayso.cli.ask import EXIT_CODES, OTHER_END
-from sayso.cli.lazy_group import COMMANDS, load
+from sayso.cli.command_table import COMMANDS
+from sayso.cli.lazy_group import load
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS_MD = (DOCS / "commands.md").read_text()

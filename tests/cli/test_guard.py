@@ -72,7 +72,16 @@ def test_a_process_in_the_asking_session_is_refused(home: Home) -> None:
 )
 def test_everybody_else_may_answer(home: Home, asker: Asker) -> None:
     ask = home.leave(choice(), asker=asker)
-    assert home.run("answer", ask.id, "SQLite", CLAUDE_CODE_SESSION_ID="abc-123").code == 0
+    assert home.run("answer", ask.id, "SQLite").code == 0
+
+
+def test_an_agent_answers_for_a_person_no_question_of_another_agent(home: Home) -> None:
+    ask = home.leave(choice(), asker=Asker(client="codex", session="another-session"))
+    for arguments in (["answer", ask.id, "SQLite"], ["reject", ask.id, "--reason", "never mind"]):
+        ran = home.run(*arguments, CLAUDE_CODE_SESSION_ID="abc-123")
+        assert ran.code == 5
+        assert "an agent may not answer what a person is asked" in ran.error
+    assert home.ask_of(ask).state is State.PENDING
 
 
 def test_a_sibling_of_the_agent_may_answer(home: Home) -> None:
@@ -123,7 +132,15 @@ def test_a_client_with_a_server_of_its_own_makes_no_token(home: Home) -> None:
 @pytest.mark.finding("F-32")
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX"])
 @pytest.mark.parametrize(
-    "words", [["web", "--link"], ["web", "--api-token"], ["user", "add", "x"], ["token", "add", "x"]]
+    "words",
+    [
+        ["web", "--link"],
+        ["web", "--api-token"],
+        ["user", "add", "x"],
+        ["token", "add", "x"],
+        ["user", "revoke", "x"],
+        ["token", "revoke", "x"],
+    ],
 )
 def test_in_a_shell_of_an_agent_nobody_is_made(home: Home, mark: str, words: list[str]) -> None:
     ran = home.run(*words, **{mark: "1"})

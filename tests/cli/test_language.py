@@ -12,8 +12,9 @@ from tests.cli import spoken_texts
 from tests.cli.program import Home, choice, confirm, text
 from tests.cli.pseudo_terminal import Terminal
 from tests.cli.test_allow import PUSH
+from tests.test_pictures import PNG
 
-from sayso.cli.help_page import paragraph
+from sayso.cli.help_words import on_one_line
 from sayso.cli.texts import german_texts
 
 GERMAN = {english: german for texts in german_texts().values() for english, german in texts.items()}
@@ -43,7 +44,7 @@ def test_every_help_text_has_german() -> None:
 
 def test_no_german_help_is_cut_off_in_the_list_of_commands() -> None:
     firsts = [cleandoc(command.help or "").split("\n\n")[0] for command in spoken_texts.commands()]
-    shown = [click.Command("x", help=GERMAN[paragraph(first)]).get_short_help_str(limit=66) for first in firsts]
+    shown = [click.Command("x", help=GERMAN[on_one_line(first)]).get_short_help_str(limit=66) for first in firsts]
     assert [text for text in shown if text.endswith("...")] == []
 
 
@@ -59,12 +60,8 @@ def test_every_word_for_a_state_has_german() -> None:
 def test_no_german_is_left_over_from_a_text_that_is_gone() -> None:
     code = spoken_texts.everything() + "\n".join(spoken_texts.helps())
     left = [english for english in GERMAN if spoken_texts.longest_piece(english) not in code]
-    assert set(left) <= german_texts()["errors: click"].keys() | german_texts()["findings: operations"].keys() | {
-        "Options",
-        "Commands",
-        "Example:",
-        "Show this message and exit.",
-    }
+    of_others = ("errors: click", "errors: system", "findings: operations")
+    assert set(left) <= {english for name in of_others for english in german_texts()[name]} | PUT_TOGETHER
 
 
 def test_german_takes_the_same_values_as_english() -> None:
@@ -156,6 +153,7 @@ def test_a_permission_is_decided_by_the_same_letters_in_german(home: Home) -> No
 def test_a_german_yes_is_no_yes_in_english(home: Home) -> None:
     ask = home.leave(confirm())
     assert home.run("answer", ask.id, "ja").code == 2
+    assert home.run("answer", ask.id, "jo", **DE).err.startswith("Fehler: Frage 1: Erlaubt sind ja und nein")
     assert home.run("answer", ask.id, "ja", **DE).code == 0
 
 
@@ -164,6 +162,7 @@ def test_a_german_yes_is_no_yes_in_english(home: Home) -> None:
     [
         (["show", "abc"], "Keine Anfrage hat die ID 'abc'. `sayso list` zeigt die offenen"),
         (["show"], "'ID' fehlt."),
+        (["inbox"], "Den Befehl 'inbox' gibt es nicht. Ihr Posteingang öffnet sich mit sayso allein."),
         (["lst"], "Den Befehl 'lst' gibt es nicht. War list gemeint?"),
         (["list", "--limit", "0"], "Ungültiger Wert für '--limit': 0 liegt nicht im Bereich x>=1."),
         (["list", "--limit", "x"], "Ungültiger Wert für '--limit': 'x' ist keine ganze Zahl."),
@@ -173,6 +172,7 @@ def test_a_german_yes_is_no_yes_in_english(home: Home) -> None:
         (["ask", "Why?", "--timeout", "soon"], "'soon' ist falsch; nötig ist eine Zeit wie \"90s\""),
         (["install", "curser"], "Den Client 'curser' gibt es nicht. War cursor gemeint?"),
         (["tools", "run", "git_stat"], "Das Werkzeug 'git_stat' gibt es hier nicht. `sayso tools list` zeigt sie."),
+        (["config", "set", "language", "xx"], "language ist 'xx'; nötig ist eines von auto, en, de."),
         (["user", "revoke", "bob"], "Den Benutzer 'bob' gibt es nicht."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -183,6 +183,31 @@ def test_errors_are_german(home: Home, arguments: list[str], error: str) -> None
     assert f"Fehler: {error}" in german.err or error in german.err
     assert "Error" not in german.err
     assert "Usage" not in german.err
+
+
+def test_what_is_wrong_with_a_file_that_goes_with_an_answer_is_told_in_german(home: Home) -> None:
+    ask = home.leave(choice())
+    for name, data in (("empty.txt", b""), ("photo.heic", b"\0\0\0\x18ftypheic"), ("half.png", PNG[:30])):
+        (home.project / name).write_bytes(data)
+    for name, error in (
+        ("nowhere.png", "lässt sich nicht lesen: Die Datei gibt es nicht. Nennen Sie eine Datei, die es gibt."),
+        (".", "lässt sich nicht lesen: das ist keine gewöhnliche Datei."),
+        ("empty.txt", "ist leer. Wählen Sie eine andere Datei."),
+        ("photo.heic", "ist ein Foto in HEIC, AVIF oder TIFF"),
+        ("half.png", "höchstens 16,000 Bildpunkte an einer Seite und 50 Millionen insgesamt. Verkleinern Sie es."),
+    ):
+        ran = home.run("answer", ask.id, "SQLite", "--attach", name, **DE)
+        assert (ran.code, error in ran.err) == (2, True), ran.err
+    for name, size in (("a.txt", 900), ("b.txt", 901), ("c.txt", 1001)):
+        (home.project / name).write_text("x" * size)
+    for files, setting, value, error in (
+        ("ab", "SAYSO_ATTACHMENTS", "1", "höchstens 1 gehen mit einer Antwort."),
+        ("ab", "SAYSO_ATTACHMENTS_BYTES", "1000", "macht sie zu groß"),
+        ("c", "SAYSO_ATTACHMENTS_BYTES", "1000", "ist größer als 0.001 MB."),
+    ):
+        attached = [word for name in files for word in ("--attach", f"{name}.txt")]
+        ran = home.run("answer", ask.id, "SQLite", *attached, **DE, **{setting: value})
+        assert (ran.code, error in ran.err) == (2, True), ran.err
 
 
 def test_help_is_german_for_every_command(home: Home) -> None:

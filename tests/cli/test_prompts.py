@@ -7,7 +7,9 @@ from tests.cli.program import Home, choice, confirm, several, text
 from tests.cli.pseudo_terminal import Terminal
 
 from sayso.asks.model import Answer, Option, Question, State
+from sayso.permissions.action import Action, ActionKind
 
+CLEAN = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "make clean"}})
 SEND = "Send them?"
 
 
@@ -253,3 +255,19 @@ def test_the_plain_inbox_leads_from_one_to_the_next_until_nothing_is_open(home: 
         assert terminal.end() == 0
     assert "\x1b[?1049h" not in terminal.screen
     assert [home.answers(ask)[0].text or home.answers(ask)[0].chosen for ask in (first, second)] == [("no",), "DuckDB"]
+
+
+def test_the_plain_inbox_says_no_and_snoozes_too(home: Home) -> None:
+    asks = [home.leave(confirm("One?")), home.leave(confirm("Two?"))]
+    with home.permission(CLEAN) as permission:
+        with Terminal(home, "--plain", TERM="xterm-256color") as terminal:
+            terminal.reply("Which one, 1 to 3?", "n 1")
+            terminal.reply("empty for no reason: ", "-")
+            terminal.reply("Which one, 1 to 2?", "z2")
+            terminal.expect("Snoozed until")
+            terminal.reply("Which one, 1 to 1?", "n9")
+            terminal.reply("Which one, 1 to 1?", "q")
+            assert terminal.end() == 0
+        denied = home.ask_of(permission)
+    assert [home.ask_of(ask).state for ask in asks] == [State.PENDING] * 2
+    assert (denied.state.answerable, denied.outcome and denied.outcome.why) == (False, "-")

@@ -95,7 +95,7 @@ def test_what_was_rejected_cannot_be_rejected_again(home: Home) -> None:
     home.run("reject", ask.id)
     ran = home.run("reject", ask.id)
     assert ran.code == 4
-    assert "Already rejected in command line by ada" in ran.error
+    assert "Already rejected at the command line by ada" in ran.error
 
 
 def test_history_shows_ended_asks_newest_first_with_what_came_of_them(home: Home) -> None:
@@ -195,3 +195,6 @@ def test_a_terminal_that_shows_no_pictures_is_sent_none_and_told_how_to_save_the
         shown = terminal.expect("[a] [b]")
     assert "picture: wide.png (image/png, 2." in shown
     assert "a=T" not in terminal.screen
+    with Terminal(home, "show", ask.id, TERM="dumb", SAYSO_WEB_URL="https://inbox.example.org/") as terminal:
+        terminal.expect("This terminal shows no pictures. Look at them: ")
+        terminal.expect(f"https://inbox.example.org/asks/{ask.id}")

@@ -204,6 +204,11 @@ def test_watching_prints_what_is_written_and_ends_with_the_command(home: Home) -
     assert home.run("ops", "output", listed["id"], "--grep", "^o").out == "one\n"
 
 
+def test_what_is_said_of_a_command_begins_a_line_of_its_own(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    assert "oops\nsleeper (operation " in home.run("tools", "run", "sleeper", "script=printf oops >&2").err
+
+
 def test_no_operation_says_how_to_get_one(home: Home) -> None:
     assert "tools init" in home.run("ops", "list").err
     assert home.run("ops", "show", "abcdef").code == 3
@@ -242,7 +247,7 @@ def test_both_streams_of_a_command_come_in_the_order_in_which_it_wrote(home: Hom
     write_tool(home, SLEEPER)
     home.run("tools", "run", "sleeper", "script=echo first >&2; echo second")
     (listed,) = json.loads(home.run("ops", "list", "--json").out)
-    for more in ([], ["--tail", "2"]):
+    for more in ([], ["--tail", "2"], ["--grep", "r|s"]):
         shown = home.run("ops", "output", listed["id"], *more)
         assert shown.out == "--- stderr ---\nfirst\n--- stdout ---\nsecond\n"
 

@@ -141,3 +141,10 @@ def test_the_strict_auq_tool_always_waits() -> None:
 
 def test_the_listed_tool_names_every_kind_of_question() -> None:
     assert list(tools.KINDS) == [str(kind) for kind in Kind]
+
+
+def test_one_who_asks_several_where_one_can_be_asked_is_told_how() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        promptmanager.read({"questions": [{"question": "Which?"}]}, Asker(client="claude"), Config())
+    told = {problem.path: problem.text for problem in refused.value.problems}
+    assert "one question in a call. Give `question`" in told["questions"]

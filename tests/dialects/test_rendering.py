@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Outcome, Question, State
+from sayso.asks.model import ATTACHED, Answer, Ask, Asker, Kind, NewAsk, Option, Outcome, Question, State
 from sayso.dialects import auq, codenomad, get_answers, promptmanager, relay
 from sayso.dialects.outcomes import outcome_data
 from sayso.mcp_server.relay_calls import told_of
@@ -140,6 +140,14 @@ def test_several_own_words_and_a_note_are_all_told_in_a_sentence() -> None:
     assert (
         promptmanager.render(told).text == "User selected: Red, Blue\nUser answered: and green\nUser noted: if it fits"
     )
+
+
+def test_where_a_file_lies_is_not_told_as_a_note_of_the_persons() -> None:
+    place = f"{ATTACHED}boat.png (image/png), saved as /boat.png]"
+    for note, told in ((place, place), (f"blue\n{place}", f"User noted: blue\n{place}")):
+        answer = Answer(question="1", chosen=("1",), note=note)
+        ended = replace(BLUE, outcome=replace(BY_ADA, answers=(answer,)))
+        assert promptmanager.render(ended).text == f"User selected: Red\n{told}"
 
 
 def test_what_was_wiped_never_passes_for_an_empty_answer() -> None:

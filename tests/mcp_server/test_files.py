@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import random
+import zlib
 from pathlib import Path
 
 from tests.asks.samples import AGENT, ANNA, RED, ask
-from tests.test_pictures import PNG
+from tests.test_pictures import PNG, chunk, drawn
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.handed_files import with_places
 from sayso.asks.model import Answer, Ask, Asker
 from sayso.mcp_server.files import MOST_TEXT, handed, put_into
+from sayso.mcp_server.replies import add, say_stopping
 from sayso.pictures import MOST_BYTES, without_metadata
 from sayso.protocol.results import ToolResult
 from sayso.records import replace
@@ -56,13 +59,27 @@ def test_an_agent_that_may_be_elsewhere_gets_all_that_a_result_can_carry(desk: A
 
 
 def test_a_picture_that_is_too_large_for_a_model_is_a_file_alone(desk: AskDesk, tmp_path: Path) -> None:
-    body = PNG[:33] + len(b"\0" * MOST_BYTES).to_bytes(4, "big") + b"IDAT" + b"\0" * (MOST_BYTES + 4) + PNG[33:]
+    side = int(MOST_BYTES**0.5) + 1
+    rows = zlib.compress(random.Random(7).randbytes(side * (side + 1)), 1)
+    body = drawn(chunk(b"IDAT", rows), width=side, height=side)
     settled = answered(desk, ("large.png", body), ("small.png", PNG))
     large, small = handed(desk, tmp_path / "files", settled, AGENT)
     assert (large.in_result, small.in_result) == (False, True)
     assert large.path
     assert large.path.stat().st_size > MOST_BYTES
     assert len(result_for(AGENT, desk, settled, tmp_path / "files").blocks) == 1
+
+
+def test_what_is_said_beside_an_answer_with_a_picture_does_not_hide_the_answer(desk: AskDesk, tmp_path: Path) -> None:
+    settled = answered(desk, ("a.png", PNG))
+    for client, keeps in (("claude-code", False), ("codex-mcp-client", False), ("gemini-cli-mcp-client", True)):
+        told = result_for(replace(AGENT, client=client), desk, settled, tmp_path / "files")
+        add(told, "late_answers", "Answers to earlier questions have arrived.")
+        say_stopping(told)
+        # The model of a client that shows the data alone sees nothing else of a result that has any.
+        assert ("structuredContent" in told.on_the_wire()) is keeps
+        assert told.texts[:2] == ["The words.", "\nAnswers to earlier questions have arrived."]
+        assert not keeps or (told.data and told.data["late_answers"] == "Answers to earlier questions have arrived.")
 
 
 def test_data_goes_only_where_it_would_hide_a_picture(desk: AskDesk, tmp_path: Path) -> None:

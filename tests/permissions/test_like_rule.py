@@ -133,7 +133,7 @@ def test_a_rule_for_a_session_is_in_no_file_and_holds_for_no_other_until_it_is_e
     ask = put(desks, "npm test")
     desks.permissions.allow_like(ask.id, ask.digest, me, LikeRule(text="Bash(npm test *)", reach=SESSION))
     assert not config.user_rules.exists()
-    assert is_allowed(desks, "npm test --again")
+    assert is_allowed(desks, "npm test -- --again")
     assert not is_allowed(desks, "npm test", session="s-2")
     later = replace(asker(config), started="another process")
     assert desks.permissions.by_rules(shell(config, "npm test"), later).allowed is None
@@ -252,7 +252,7 @@ def test_no_rule_is_offered_for_what_none_can_allow(desks: Desks, config: Config
 def test_hindsight_tells_what_the_rule_would_have_matched_and_what_not(
     desks: Desks, config: Config, me: Settler
 ) -> None:
-    for line, allow in (("npm test", True), ("npm test", True), ("npm test --all", False), ("npm run x", True)):
+    for line, allow in (("npm test", True), ("npm test", True), ("npm test -- --all", False), ("npm run x", True)):
         past = put(desks, line)
         if allow:
             desks.permissions.allow(past.id, past.digest, me)
@@ -263,7 +263,7 @@ def test_hindsight_tells_what_the_rule_would_have_matched_and_what_not(
     is_asked = desks.permissions.likes.is_asked
     seen = hindsight(LikeRule(text="Bash(npm test *)", reach=PROJECT), action, here, decided, is_asked)
     assert [(each.title, each.times, each.by_person) for each in seen.allowed] == [("Bash: npm test", 2, True)]
-    assert [each.title for each in seen.denied] == ["Bash: npm test --all"]
+    assert [each.title for each in seen.denied] == ["Bash: npm test -- --all"]
     assert [each.title for each in seen.others] == ["Bash: npm run x"]
     assert seen.count == 3
     elsewhere = hindsight(LikeRule(text="Bash(npm test *)", reach=PROJECT), action, "/elsewhere", decided, is_asked)

@@ -19,7 +19,8 @@ from tests.push.service import WAIT, PlayedBrowser, PushService, push_service, s
 
 from sayso.agents.model import Ending, NewRun, Options, RunState
 from sayso.asks.mark import mark
-from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
+from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question, State
+from sayso.clock import now_ms
 from sayso.config import load
 from sayso.desks import Desks
 from sayso.push import sending, subscriptions
@@ -133,6 +134,34 @@ def test_a_settled_question_has_its_notification_closed(office: Office) -> None:
         told = json.loads(office.browser.decrypted(second.body))
         assert (told["tag"], told["settled"], told["waiting"]) == (ask.id, True, 0)
         assert second.headers["topic"] == first.headers["topic"]
+
+    office.while_running(work)
+
+
+def test_what_was_put_off_is_told_again_once_when_it_is_back(office: Office) -> None:
+    def work() -> None:
+        ask = office.ask()
+        first = office.service.next()
+        office.desk.snooze(ask.id, "ada", now_ms() + 300)
+        again = office.service.next()
+        told = json.loads(office.browser.decrypted(again.body))
+        assert (told["tag"], told["body"]) == (ask.id, "Ship it?")
+        assert again.headers["topic"] == first.headers["topic"]
+        # Put off once more, and back with the news that its agent has stopped waiting.
+        office.desk.snooze(ask.id, "ada", now_ms() + 3_600_000)
+        office.desk.change(lambda table: table.change(replace(ask, state=State.TIMED_OUT), ask, kind="timed_out"))
+        assert json.loads(office.browser.decrypted(office.service.next().body))["tag"] == ask.id
+        # What they look at when it comes back, or have put back themselves, they know.
+        office.looking.add("ada")
+        office.desk.snooze(ask.id, "ada", now_ms() + 100)
+        (snoozed,) = office.desk.snoozed("ada")
+        key = f"push ada {ask.id} {snoozed.until}"
+        assert wait_until(lambda: office.store.read(lambda tx: tx.one("claimed", key=key)) is not None, 20)
+        office.looking.clear()
+        office.desk.snooze(ask.id, "ada", now_ms() + 3_600_000)
+        office.desk.wake(ask.id, "ada")
+        other = office.desk.leave(new_ask("Which?"))
+        assert json.loads(office.browser.decrypted(office.service.next().body))["tag"] == other.id
 
     office.while_running(work)
 

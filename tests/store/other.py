@@ -66,11 +66,20 @@ def _commands(store: Store) -> dict[str, Any]:
     from tests.asks.samples import BEN, ask, own_text
 
     desk = AskDesk(store)
+
+    def leave_and_die(text: str) -> None:
+        """Killed after the commit, and before it rings for it."""
+        from sayso.store import sqlite
+
+        setattr(sqlite, "ring_all", lambda *_: os.kill(os.getpid(), signal.SIGKILL))  # noqa: B010
+        desk.leave(ask(text))
+
     return {
         "process": lambda: store.bell().process,
         "wait": lambda seconds: store.bell().wait(seconds),
         "hold": lambda text: desk.hold(ask(text)).ask.id,
         "leave": lambda text: desk.leave(ask(text)).id,
+        "leave_and_die": leave_and_die,
         "answer": lambda ask_id, text: desk.answer(ask_id, own_text(text), BEN).version,
         "inbox": lambda: [one.id for one in desk.inbox()],
     }

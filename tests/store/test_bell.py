@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -15,9 +18,9 @@ from tests.asks.samples import ask
 from tests.store.other import OtherProcess
 
 from sayso.asks.desk import AskDesk
-from sayso.store import Transaction, sqlite
-from sayso.store.bell import Bell, Listener
-from sayso.store.socket_bell import bell_folder
+from sayso.store import Transaction, socket_bell, sqlite
+from sayso.store.bell import LOOK_EVERY, Bell, Listener
+from sayso.store.socket_bell import SocketBell, bell_folder
 from sayso.store.sqlite import SqliteStore
 
 
@@ -252,6 +255,162 @@ def test_short_folders_do_not_stay_behind_even_of_who_was_killed(far_away: Path,
     assert not left.exists()
     store.close()
     assert not short.exists()
+
+
+# The witness: what ends a wait when no ring does
+
+
+def _lose_the_ring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "ring_all", lambda *_: None)
+
+
+class Sleeper:
+    """A listener that sleeps without end, and would look by itself after an hour."""
+
+    def __init__(self, bell: Bell, monkeypatch: pytest.MonkeyPatch, about: str = "") -> None:
+        monkeypatch.setattr(socket_bell, "LOOK_EVERY", 3600.0)
+        self._sleeps, self._wait = threading.Event(), bell._heard_something
+        monkeypatch.setattr(bell, "_heard_something", self._noting)
+        self.heard = threading.Event()
+        self._listener = Listener(bell, self.heard.set, about=about)
+        assert self._sleeps.wait(25)
+
+    def __enter__(self) -> Sleeper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    def _noting(self, *sources: FileIO, timeout: float | None) -> set[int]:
+        if timeout is None:
+            self._sleeps.set()
+        return self._wait(*sources, timeout=timeout)
+
+
+def _comes_to_rest(bell: Bell) -> bool:
+    """Whether the thread of the listeners sleeps for a while without being woken once."""
+    assert bell._listening is not None
+    status = Path(f"/proc/self/task/{bell._listening.native_id}/status")
+    for _ in range(10):
+        before = status.read_text().partition("\nvoluntary_ctxt_switches:")[2]
+        threading.Event().wait(1.5 * LOOK_EVERY)
+        if status.read_text().partition("\nvoluntary_ctxt_switches:")[2] == before:
+            return True
+    return False
+
+
+def test_a_listener_is_never_woken_while_nothing_happens(store: SqliteStore, bell: Bell) -> None:
+    heard = threading.Event()
+    listener = Listener(bell, heard.set)
+    assert _comes_to_rest(bell)
+    AskDesk(store).leave(ask())
+    assert heard.wait(25)
+    assert _comes_to_rest(bell), "and not after what has happened is over"
+    listener.close()
+
+
+def test_a_change_whose_ring_was_lost_is_heard_all_the_same(
+    bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SqliteStore(file)
+    other.bell()
+    _lose_the_ring(monkeypatch)
+    with Sleeper(bell, monkeypatch, bell.process) as sleeper:
+        AskDesk(other).leave(ask())
+        assert sleeper.heard.wait(25)
+    other.close()
+
+
+def test_whoever_is_killed_before_it_rings_is_heard_all_the_same(
+    bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OtherProcess(file) as other:
+        other.do("process")
+        with Sleeper(bell, monkeypatch, bell.process) as sleeper:
+            other.begin("leave_and_die", "Which colour?")
+            assert sleeper.heard.wait(25)
+
+
+def test_what_another_program_writes_is_heard(bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Sleeper(bell, monkeypatch) as sleeper:
+        with closing(sqlite3.connect(file)) as another, another:
+            another.execute("INSERT INTO claims (key, claimed_at) VALUES ('another program', 1)")
+        assert sleeper.heard.wait(25)
+
+
+@pytest.mark.parametrize("what", ["bell/{}.sock", "bell", "."])
+def test_a_sleeping_bell_that_is_swept_away_hangs_again(
+    bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    with Sleeper(bell, monkeypatch) as sleeper:
+        (file.parent / what.format(bell.process)).resolve().rename(file.parent.parent / "elsewhere")
+        assert sleeper.heard.wait(25)
+        other = SqliteStore(file)
+        assert other.bell().alive([bell.process]) == {bell.process}
+        other.close()
+
+
+def test_a_store_that_another_one_takes_the_place_of_is_heard(
+    bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another = file.with_name("another.db")
+    SqliteStore(another).claim("something", 1)
+    with Sleeper(bell, monkeypatch) as sleeper:
+        another.replace(file)
+        assert sleeper.heard.wait(25)
+
+
+def test_among_more_rings_than_a_bell_can_hold_there_may_be_one_for_everybody(bell: Bell, file: Path) -> None:
+    with OtherProcess(file) as other:
+        for number in range(40):
+            other.do("leave", f"Question {number}?")
+    heard = threading.Event()
+    listener = Listener(bell, heard.set, about=bell.process)
+    assert heard.wait(25)
+    listener.close()
+
+
+def test_nobody_goes_to_sleep_while_a_change_is_half_written(bell: Bell, file: Path) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert not bell.wait(None), "it does not wait without end"
+        writer.execute("INSERT INTO claims (key, claimed_at) VALUES ('something', 1)")
+        writer.execute("COMMIT")
+        assert bell.wait(None)
+
+
+@pytest.mark.parametrize("trouble", ["no more of them", "another file system"])
+def test_where_the_system_does_not_tell_the_bell_looks_every_second_and_says_why(
+    store: SqliteStore, bell: SocketBell, file: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    def refuse(_: object) -> int:
+        raise OSError("inotify has no more to give")
+
+    if trouble == "no more of them":
+        monkeypatch.setattr(socket_bell, "watch", refuse)
+    else:
+        monkeypatch.setattr(socket_bell, "tells_all", lambda _: False)
+    heard, other = threading.Event(), SqliteStore(file)
+    listener = Listener(bell, heard.set, about=bell.process)
+    _lose_the_ring(monkeypatch)
+    AskDesk(other).leave(ask())
+    assert heard.wait(25)
+    listener.close()
+    other.close()
+    assert ("inotify" in bell.why_untold()) is (trouble == "no more of them")
+    assert bell.why_untold()
+
+
+def test_a_bell_that_is_told_says_so(bell: Bell) -> None:
+    assert bell.why_untold() == ""
+
+
+def test_a_listener_that_ticks_joins_one_that_sleeps(bell: Bell) -> None:
+    sleeping, ticked = Listener(bell, lambda: None), threading.Event()
+    ticking = Listener(bell, lambda: None, ticked.set)
+    assert ticked.wait(25)
+    ticking.close()
+    sleeping.close()
 
 
 def test_a_listener_hears_rings_and_ticks_while_it_is_quiet(store: SqliteStore, bell: Bell) -> None:

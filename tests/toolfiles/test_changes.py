@@ -65,10 +65,11 @@ def test_a_change_where_a_link_leads_wakes(tmp_path: Path, monkeypatch: pytest.M
     assert _wakes(folder, lambda: new.replace(elsewhere), monkeypatch), "as editors do"
 
 
-def test_where_nothing_changes_it_is_looked_anyway_now_and_then(
+def test_where_another_machine_may_write_it_is_looked_anyway_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, "LOOK_SELDOM", 0.01)
+    monkeypatch.setattr(changes, "tells_all", lambda path: path != tmp_path)
 
     async def wait() -> None:
         with Changes([tmp_path]) as armed, anyio.fail_after(10):
@@ -76,6 +77,14 @@ def test_where_nothing_changes_it_is_looked_anyway_now_and_then(
             await armed.wait()
 
     anyio.run(wait)
+
+
+def test_a_folder_that_is_moved_away_with_the_one_above_it_wakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "config" / "tools"
+    folder.mkdir(parents=True)
+    assert _wakes(folder, lambda: (tmp_path / "config").rename(tmp_path / "elsewhere"), monkeypatch)
 
 
 def test_nothing_stays_open(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sayso.trees.keeping import Trees
@@ -41,3 +43,18 @@ def begun(tmp_path: Path, project: Path) -> Shadow:
     trees = Trees(tmp_path / "state" / "trees")
     trees.begin(CONVERSATION, project)
     return trees.of(CONVERSATION)
+
+
+@contextmanager
+def hostile_settings(project: Path, executed: Path) -> Iterator[None]:
+    """Settings that name a program to be run when a ref is changed, as newer versions of git do, and with which none
+    of any version goes on. Nothing was executed in the meantime."""
+    config = project / ".git" / "config"
+    own = config.read_text()
+    hook = f'[hook "x"]\n\tevent = reference-transaction\n\tevent = post-checkout\n\tcommand = touch {executed}\n'
+    config.write_text(f"{own}{hook}[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tunheardOf = true\n")
+    try:
+        yield
+    finally:
+        config.write_text(own)
+    assert not executed.exists()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.trees.repositories import begun, git, new_repository
+from tests.trees.repositories import begun, git, hostile_settings, new_repository, own_files
 from tests.trees.test_reverting import shown
 
 from sayso.errors import TreeChanged, TreeUnavailable
 from sayso.trees.changes import changes
-from sayso.trees.committing import commit, committed
+from sayso.trees.committing import check_quiet, commit, committed
+from sayso.trees.repository import repository_of
 from sayso.trees.shadow import Shadow
 
 
@@ -71,6 +72,48 @@ def test_no_hook_and_no_filter_runs(shadow: Shadow, project: Path, tmp_path: Pat
     commit(shadow, shown(shadow), "Change it")
     assert not executed.exists()
     assert git(project, "-c", "core.fsmonitor=false", "log", "-1", "--format=%s").strip() == "Change it"
+
+
+def test_no_setting_of_the_repository_is_gone_by_so_that_none_can_name_a_hook(
+    shadow: Shadow, project: Path, tmp_path: Path
+) -> None:
+    with hostile_settings(project, tmp_path / "executed"):
+        (project / "shop.py").write_text("other\n")
+        made = commit(shadow, shown(shadow), "Change it")
+        assert committed(shadow, changes(shadow)) == {"shop.py"}
+    assert git(project, "rev-parse", "HEAD").strip() == made.id
+    assert "commit: Change it" in git(project, "reflog", "-1")
+
+
+@pytest.mark.parametrize("name", ["logs/HEAD", "logs/refs/heads/main", "logs", "index", "refs/heads"])
+def test_nothing_is_written_through_a_link_among_gits_own_files(
+    shadow: Shadow, project: Path, tmp_path: Path, name: str
+) -> None:
+    (project / "shop.py").write_text("other\n")
+    wanted = shown(shadow)
+    place, elsewhere = project / ".git" / name, tmp_path / "elsewhere"
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    before = own_files(project), elsewhere.is_file() and elsewhere.read_bytes()
+    with pytest.raises(TreeUnavailable, match="is a link, so git would write elsewhere"):
+        commit(shadow, wanted, "Change it")
+    assert (own_files(project), elsewhere.is_file() and elsewhere.read_bytes()) == before
+
+
+def test_nothing_is_committed_to_another_repository_that_git_is_led_to(
+    shadow: Shadow, project: Path, tmp_path: Path
+) -> None:
+    other = new_repository(tmp_path / "other", shop_py="theirs\n")
+    (project / "shop.py").write_text("other\n")
+    wanted, head = shown(shadow), git(other, "rev-parse", "HEAD")
+    (project / ".git" / "commondir").write_text(f"{other}/.git\n")
+    with pytest.raises(TreeUnavailable, match="does not name this working tree"):
+        commit(shadow, wanted, "Change it")
+    (project / ".git").rename(tmp_path / "aside")
+    (project / ".git").write_text(f"gitdir: {other}/.git\n")
+    with pytest.raises(TreeUnavailable, match="does not name this working tree"):
+        check_quiet(repository_of(project))
+    assert git(other, "rev-parse", "HEAD") == head
 
 
 def test_what_changed_since_it_was_shown_is_not_committed(shadow: Shadow, project: Path) -> None:

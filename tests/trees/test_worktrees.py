@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.trees.repositories import CONVERSATION, git, new_repository
+from tests.trees.repositories import CONVERSATION, git, hostile_settings, new_repository
 from tests.trees.test_committing import known
 from tests.trees.test_reverting import shown
 
@@ -79,6 +79,20 @@ def test_making_one_runs_no_hook_and_no_filter(tmp_path: Path, project: Path) ->
     own = Own(tmp_path, project)
     assert (own.directory / "shop.py").read_text() == "one\ntwo\n"
     assert not executed.exists()
+
+
+def test_no_setting_of_the_repository_is_gone_by_while_one_is_made_merged_and_discarded(
+    tmp_path: Path, project: Path
+) -> None:
+    with hostile_settings(project, tmp_path / "executed"):
+        own = Own(tmp_path, project)
+        own.commit(shop_py="sold\n")
+        merged = own.merge()
+        own.worktrees.discard(own.shadow, own.worktree, own.lost())
+    assert git(project, "rev-parse", "HEAD").strip() == merged
+    assert (project / "shop.py").read_text() == "sold\n"
+    assert len(git(project, "worktree", "list").splitlines()) == 1
+    assert git(project, "branch", "--list", "sayso/*") == ""
 
 
 def test_a_project_in_a_folder_of_its_repository_is_in_that_folder_of_the_worktree(

@@ -86,11 +86,14 @@ class Place:
 
     @asynccontextmanager
     async def inbox(
-        self, size: tuple[int, int] = SIZE, environ: Mapping[str, str] | None = None
+        self,
+        size: tuple[int, int] = SIZE,
+        environ: Mapping[str, str] | None = None,
+        translated: Callable[[str], str] = str,
     ) -> AsyncIterator[Person]:
         """A person who opens the terminal inbox, and quits it at the end."""
         environ = {**self.environ, **(environ or {})}
-        app = SaysoApp(self.config, environ=environ, clock=self.clock, ticks=self.ticks)
+        app = SaysoApp(self.config, environ=environ, clock=self.clock, ticks=self.ticks, translated=translated)
         async with app.run_test(size=size, notifications=True) as pilot:
             person = Person(app, pilot, self.ticks)
             await until(lambda: app.shared.board.looked or app.shared.board.trouble, person.screen)

@@ -10,7 +10,7 @@ from tests.tui.harness import Place, select, until
 from tests.tui.test_store_gone import put_back, take_away
 
 from sayso.asks.model import Asker
-from sayso.tui.commandlist import CommandList
+from sayso.tui.commandlist import OperationList
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +106,7 @@ async def test_many_commands_are_fetched_as_they_are_scrolled_through(place: Pla
         await anna.sees("> command-129")
         await anna.press("end")
         await anna.sees("> command-030")
-        await until(lambda: anna.app.screen.query_one(CommandList).count() == 130, anna.screen)
+        await until(lambda: anna.app.screen.query_one(OperationList).count() == 130, anna.screen)
         await anna.press("end")
         await anna.sees("> command-000")
 
@@ -148,3 +148,19 @@ async def test_the_palette_and_the_help_know_the_commands(place: Place) -> None:
         await anna.press("ctrl+p")
         await anna.type("comm")
         await anna.sees("commands")
+
+
+@pytest.mark.finding("B3")
+async def test_commands_are_seen_after_the_palette_was(place: Place, works: Works) -> None:
+    works.end(works.run("make"), 0)
+    async with place.inbox() as anna:
+        await anna.press("r")
+        await anna.sees("> make")
+        await anna.press("escape")
+        await anna.sees("No questions.")
+        await anna.press("ctrl+p")
+        await anna.sees("What do you want to do?")
+        await anna.press("escape")
+        await anna.sees_not("What do you want to do?")
+        await anna.press("r")
+        await anna.sees("> make")

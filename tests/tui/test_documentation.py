@@ -26,6 +26,7 @@ PLACES = {
     "commands": "commands",
     "agents": "agents",
     "dialog": "dialogs",
+    "attaching": "attaching a file",
     "helping": "in the help",
     "sure": "dialogs",
 }

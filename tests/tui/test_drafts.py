@@ -10,7 +10,7 @@ import pytest
 from tests.tui.harness import DATABASE, FOUR, NAME, Place, select, until
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import Said, answer
+from sayso.asks.draft import Draft, Said, answer, merged, to_json
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question
 from sayso.records import replace
 from sayso.tui import draft as drafts
@@ -140,6 +140,55 @@ async def test_a_draft_of_another_surface_is_taken_up(place: Place) -> None:
     async with place.inbox() as anna:
         await anna.open()
         await anna.sees("(*) 3. DuckDB", "[x] Database", "[x] Name")
+
+
+async def test_words_that_were_entered_elsewhere_meanwhile_are_kept_beside_those_from_here(place: Place) -> None:
+    held = place.ask(NAME)
+
+    def elsewhere(text: str) -> None:
+        draft = Draft().put(NAME, drafts.write(NAME, Said(), text))
+        place.desk.keep_draft(held.ask.id, "anna", to_json(held.ask, draft))
+
+    elsewhere("Own town")
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("Own town")
+        elsewhere("Own town and three long sentences")
+        await anna.type("!")
+        await anna.sees("Own town and three long sentences!", "You had entered more for this elsewhere")
+        await until(lambda: "sentences!" in place.desk.draft(held.ask.id, "anna"), anna.screen)
+
+
+async def test_a_row_is_not_answered_by_a_key_when_something_was_entered_for_it_elsewhere(place: Place) -> None:
+    held = place.ask(select())
+    async with place.inbox() as anna:
+        await anna.sees("1 Red", "answer")
+        draft = Draft().put(held.ask.questions[0], drafts.write(held.ask.questions[0], Said(), "mauve"))
+        place.desk.keep_draft(held.ask.id, "anna", to_json(held.ask, draft))
+        await anna.press("1")
+        await anna.sees("You began to write something about this", "draft")
+        assert not anna.app.shared.board.outgoing
+        await anna.sees_not("answer  ")
+
+
+def _drafts_of(*texts: str) -> list[Draft]:
+    return [Draft().put(NAME, drafts.write(NAME, Said(), text)) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("before", "here", "elsewhere", "both"),
+    [
+        ("a", "a b", "a", "a b"),
+        ("a", "a", "a c", "a c"),
+        ("a", "a b", "a c", "a c b"),
+        ("a", "b", "a c", "a c\nb"),
+        ("", "same", "same", "same"),
+        ("", "b", "c", "c\nb"),
+        ("a b", "", "a b c", "a b c"),
+    ],
+)
+def test_what_was_entered_in_two_places_loses_nothing(before: str, here: str, elsewhere: str, both: str) -> None:
+    assert merged(*_drafts_of(before, here, elsewhere)).of(NAME).text == both
 
 
 def test_own_words_whose_place_an_option_took_go_along_as_a_note() -> None:

@@ -8,10 +8,12 @@ import pytest
 from tests.asks.samples import FakeClock
 from tests.tui.harness import DROP, FOUR, NAME, Place, select, until
 
+from sayso.asks.draft import Draft, to_json
 from sayso.asks.model import Asker, NewAsk, State
 from sayso.records import replace
 from sayso.tui.answer import AnswerScreen
 from sayso.tui.inbox import InboxScreen
+from sayso.tui.screen import LookAgain
 
 pytestmark = pytest.mark.anyio
 
@@ -128,6 +130,10 @@ async def test_an_agent_with_many_open_is_one_row_that_opens_and_folds(place: Pl
         await anna.sees("> [+] 30 questions · Noise 29?")
         await anna.sees_not("reject")
         assert "Noise 28?" not in anna.screen()
+        drafted = place.desk.inbox(of=NOISY)[0]
+        place.desk.keep_draft(drafted.id, "anna", to_json(drafted, Draft(reason="Why so many?")))
+        anna.app.post_message(LookAgain())
+        await anna.sees("draft · agent not waiting")
         await anna.press("enter")
         await anna.sees("> [-] 30 questions", "  Noise 29?", "left fold")
         await anna.press("down")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_the_help_shows_every_key_and_goes_away_again(place: Place) -> None:
-    async with place.inbox(size=(120, 120)) as anna:
+    async with place.inbox(size=(120, 130)) as anna:
         await anna.press("?")
         await anna.sees("Keys", "ask to explain", "ctrl+g", "editor", "[keys]")
         shown = anna.screen()
@@ -62,6 +62,7 @@ async def test_the_palette_does_what_keys_do(place: Place) -> None:
 async def test_the_palette_changes_the_colours_and_they_are_remembered(place: Place) -> None:
     async with place.inbox() as anna:
         await anna.press("ctrl+p")
+        await anna.type("light")
         await anna.sees("Colours: light")
         await anna.type("light")
         await anna.sees_not("Colours: dark")
@@ -185,3 +186,11 @@ async def test_q_quits_the_inbox(place: Place) -> None:
         await anna.press("q")
         await until(lambda: not anna.app.is_running, lambda: "the end")
     assert anna.app.return_code == 0
+
+
+async def test_the_palette_begins_with_what_can_be_done_here_and_ends_with_colours(place: Place) -> None:
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.press("ctrl+p")
+        await anna.sees("open")
+        assert "Colours" not in anna.screen()

@@ -5,15 +5,20 @@ A golden screen that differs is written beside the old one as `<name>.new`; look
 
 from __future__ import annotations
 
+import pkgutil
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+import textual.widgets
 from tests.asks.samples import FakeClock
 from tests.operations.works import Works
 from tests.tui.harness import FOUR, NAME, Person, Place, select, until
+from textual.widget import Widget
 
+import sayso.tui
 from sayso.asks.model import Answer, Asker, NewAsk, Settler
 from sayso.config import THEME_NAMES
 from sayso.tui.themes import THEMES, theme_for
@@ -247,3 +252,25 @@ async def test_without_colours_none_are_used_and_the_cursor_still_shows(
 )
 def test_the_theme_follows_the_settings_and_the_terminal(setting: str, environ: dict[str, str], theme: str) -> None:
     assert theme_for(setting, environ) == THEMES[theme]
+
+
+def test_no_widget_is_called_like_one_of_textual() -> None:
+    """Its styles would hold for ours as well."""
+    for found in (*pkgutil.iter_modules(sayso.tui.__path__, "sayso.tui."), *_modules_of_textual()):
+        import_module(found.name)
+    kinds = list(_below(Widget))
+    ours = {kind.__name__ for kind in kinds if kind.__module__.startswith("sayso.")}
+    assert ours & {kind.__name__ for kind in kinds if kind.__module__.startswith("textual.")} == set()
+
+
+def _modules_of_textual() -> Iterator[pkgutil.ModuleInfo]:
+    yield from (
+        found for found in pkgutil.iter_modules(textual.__path__, "textual.") if found.name == "textual.command"
+    )
+    yield from pkgutil.iter_modules(textual.widgets.__path__, "textual.widgets.")
+
+
+def _below(kind: type[Widget]) -> Iterator[type[Widget]]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _below(below)

@@ -70,3 +70,51 @@ async def test_few_options_offer_no_filter(place: Place) -> None:
         await anna.open()
         await anna.sees("1. Red")
         assert "filter" not in anna.screen()
+
+
+async def test_the_fields_that_filter_name_the_keys_that_lead_out_of_them(place: Place) -> None:
+    place.ask(MANY)
+    async with place.inbox((60, 20)) as anna:
+        await anna.press("/")
+        await anna.type("ci")
+        await anna.sees("enter open the first", "down to the list")
+        await anna.type("xx")
+        await anna.sees_not("open the first")
+        await anna.press("backspace", "backspace")
+        await anna.press_after(0.1, "enter")  # it only opens, so nobody has to wait
+        await anna.sees("/ narrows the 12 options")
+        await anna.press("/")
+        await anna.sees("enter to the options")
+        await anna.press("enter")
+        await anna.sees_not("enter to the options")
+
+
+async def test_the_field_for_own_words_is_seen_at_once_below_many_options(place: Place) -> None:
+    place.ask(select("Which city?", *(option(f"c{number}", f"City {number}") for number in range(30))))
+    async with place.inbox((60, 20)) as anna:
+        await anna.open()
+        await anna.press("G", "enter")
+        await anna.sees("Your own answer.", "Other: my own words")
+        await anna.type("Ghent")
+        await anna.sees("Ghent", "Other: my own words")
+
+
+async def test_what_an_option_would_look_like_follows_the_cursor(place: Place) -> None:
+    shown = {name: "\n".join(f"{name} line {number}" for number in range(120)) for name in ("Rows", "Cards")}
+    options = [
+        replace(option("r", "Rows"), preview=shown["Rows"]),
+        replace(option("c", "Cards", recommended=True), preview=shown["Cards"]),
+        option("n", "Neither"),
+    ]
+    place.ask(select("Which layout?", *options))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("Which layout?", "Cards line 0")
+        assert "Rows line" not in anna.screen()
+        await anna.press("up")
+        await anna.sees("Rows line 0")
+        await anna.press("pagedown")
+        await anna.sees("Rows line 12")
+        await anna.press("down", "down")
+        await anna.sees("Which layout?")
+        await anna.sees_not("line 0")

@@ -140,7 +140,10 @@ async def test_an_option_of_a_permission_is_marked_by_its_number_and_not_by_spac
 
 
 @pytest.mark.finding("F-11")
-async def test_a_part_that_is_cut_must_be_opened_before_it_can_be_allowed(place: Place) -> None:
+async def test_a_part_that_is_cut_must_be_opened_before_it_can_be_allowed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.tui.programs._lend_terminal", lambda app, command: 1)
     held = wanted(place, shell("echo hello; " * 2_000 + "rm -rf ~"))
     async with place.inbox() as anna:
         await anna.open()
@@ -150,6 +153,9 @@ async def test_a_part_that_is_cut_must_be_opened_before_it_can_be_allowed(place:
                 break
         await anna.press("y")
         await anna.sees("Nothing was allowed")
+        await anna.press("v")
+        await anna.sees("ended with exit code 1.", "the whole text, to be read")
+        await anna.press("y")
         assert place.now(held).state is State.PENDING
         assert "rm -rf ~" in action_text(anna.app.shared, held.ask)
 
@@ -233,7 +239,9 @@ async def test_words_that_were_begun_for_a_no_keep_a_yes_from_the_list_too(place
         await anna.press("o")
         await anna.type("not now")
         await anna.press("escape", "escape")
-        await decided(anna, "y")
+        await anna.sees("n deny")
+        await anna.sees_not("y allow")
+        await anna.press_after(1.0, "y")
         await anna.sees("You began to write something about this.")
     assert place.now(held).state is State.PENDING
 
@@ -354,7 +362,7 @@ async def test_a_rule_is_made_of_it_on_a_view_of_its_own_with_a_y(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sayso.tui.answer.edit_exactly", edits := Editor("Bash(npm publish)", "Bash(npm test *)"))
-    before = wanted_here(place, "npm test --all")
+    before = wanted_here(place, "npm test -- --all")
     PermissionDesk(place.desk).deny(before.ask.id, BEN)
     held = wanted_here(place, "npm test -- --watch")
     async with place.inbox((100, 40)) as anna:
@@ -365,7 +373,7 @@ async def test_a_rule_is_made_of_it_on_a_view_of_its_own_with_a_y(
         await anna.press("enter", "w")
         await anna.sees("In this project")
         await anna.press("l")
-        await anna.sees("Bash(npm test *)", "Careful: in the last 30 days", "denied ×1: Bash: npm test --all")
+        await anna.sees("Bash(npm test *)", "Careful: in the last 30 days", "denied ×1: Bash: npm test -- --all")
         await anna.press("escape")
         await anna.sees("y allows it ·")
         await anna.press("l")
@@ -441,3 +449,21 @@ async def test_what_no_rule_can_allow_says_so_and_stays_as_it_was(place: Place) 
         await anna.press("l")
         await anna.sees("No rule can be made of this")
         assert place.now(held).state is State.PENDING
+
+
+async def test_while_a_no_is_marked_or_written_only_the_key_for_a_no_is_named(place: Place) -> None:
+    held = wanted(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("y allows it", "y allow ")
+        await anna.press("2")
+        await anna.sees("n denies it, with what you marked or wrote")
+        assert "y allow" not in anna.screen()
+        await anna.press("2", "o")
+        await anna.type("Not now")
+        await anna.press("escape")
+        await anna.sees("n denies it, with what you marked or wrote")
+        assert "y allow" not in anna.screen()
+        place.desk.cancel(held.ask.id, anna.app.shared.settler)
+        await anna.sees("What you entered")
+        await anna.sees_not("n denies it")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.tui.harness import DROP, NAME, REGIONS, WAIT, Person, Place, option, select, until
-from tests.tui.test_permissions import shell, wanted, wanted_with_changes
+from tests.tui.test_permissions import shell, verdict, wanted, wanted_with_changes
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question, State
@@ -452,3 +452,33 @@ async def test_an_agent_that_opens_the_inbox_decides_on_no_permission_of_another
         await agent.press(key)
         await agent.sees("an agent may not decide what another may do")
     assert place.now(held).state is State.PENDING
+
+
+async def test_what_changes_behind_a_dialog_does_not_hold_up_what_is_confirmed_in_it(place: Place) -> None:
+    held = wanted(place, shell("\n".join(f"echo {n}" for n in range(40))))
+    async with place.inbox((60, 20)) as anna:
+        await anna.open()
+        await anna.press("x")
+        await anna.sees("Reject this question?")
+        behind = anna.app.screen_stack[1].query_one(Step)
+        behind.unseen = 0
+        behind.post_message(Step.Looked())
+        await anna.pilot.pause()
+        await anna.press_after(0.3, "enter")
+        assert (await place.outcome(held)).state is not State.PENDING
+
+
+async def test_what_has_changed_behind_a_dialog_is_new_when_the_dialog_is_gone(place: Place) -> None:
+    held = wanted(place, shell("\n".join(f"echo {n}" for n in range(40))))
+    async with place.inbox((60, 20)) as anna:
+        await anna.open()
+        await anna.press("x")
+        await anna.sees("Reject this question?")
+        await anna.pilot.resize_terminal(130, 70)
+        await anna.sees("echo 39")
+        await anna.press("escape")
+        await anna.press_after(0.3, "y")
+        assert place.now(held).state is State.PENDING
+        await anna.press("y")
+        await place.outcome(held)
+        assert verdict(place, held).allowed

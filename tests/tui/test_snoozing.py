@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.tui.harness import Place, select, until
+from tests.tui.harness import READING, Place, select, until
 
 from sayso.asks.model import State
 
@@ -58,4 +58,24 @@ async def test_an_ask_that_is_about_to_end_is_not_snoozed_and_it_says_why(place:
     async with place.inbox() as anna:
         await anna.press("z")
         await anna.sees("Not snoozed", "> Now?")
+    assert place.desk.snoozed("anna") == []
+
+
+async def test_after_marked_asks_are_snoozed_the_cursor_is_on_the_next_one_left(place: Place) -> None:
+    for number in (5, 4, 3, 2, 1):
+        place.ask(select(f"Number {number}?"))
+    async with place.inbox() as anna:
+        await anna.press("x", "down", "x", "down", "x", "z")
+        await anna.sees("3 snoozed", "> Number 4?")
+
+
+async def test_letters_of_a_paste_neither_snooze_nor_send_away(place: Place) -> None:
+    place.ask(select())
+    async with place.inbox() as anna:
+        await anna.settled()
+        anna.ticks.wait(READING)
+        anna.burst(*"wzw")
+        await anna.settled()
+        await anna.sees("Not taken:")
+        assert anna.app.shared.board.absence is None
     assert place.desk.snoozed("anna") == []

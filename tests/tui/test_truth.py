@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.tui.harness import NAME, Person, Place, select
+from tests.tui.harness import NAME, Person, Place, option, select
 
 from sayso.asks.desk import Retention
 from sayso.asks.model import Answer, Settler, State
@@ -133,3 +133,18 @@ async def test_the_person_hears_that_an_agent_takes_its_time_and_then_that_it_ha
         await anna.sees("Sent. Waiting for claude-code to fetch it.")
         place.desk.delivered(held)
         await anna.sees("claude-code received it.")
+
+
+async def test_what_has_ended_offers_no_key_that_answers_and_takes_none(place: Place) -> None:
+    held = place.ask(select("Which one?", option("r", "Red", recommended=True), option("b", "Blue")))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("enter choose", "r accept recommended", "o own words", "a note")
+        place.desk.answer(held.ask.id, [Answer(question="q", chosen=("b",))], BEN)
+        await anna.sees("Already answered by ben")
+        await anna.sees_not("choose one")
+        for key in ("enter choose", "r accept recommended", "o own words", "a note", "f attach"):
+            await anna.sees_not(key)
+        await anna.press("1", "r", "enter")
+        await anna.sees("( ) 1. Red")
+        assert "Check your answers" not in anna.screen()

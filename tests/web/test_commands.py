@@ -17,7 +17,7 @@ import psutil
 import pytest
 from tests.e2e.stdio.harness import Place, new_place
 from tests.postgres import Server
-from tests.web.house import WAIT, confirm, new_house
+from tests.web.house import WAIT, Web, confirm, new_house
 
 
 @pytest.fixture
@@ -41,6 +41,30 @@ def test_another_link_names_the_inbox_that_runs() -> None:
         assert made["page"] == house.web.address
         assert made["user"] == "ada"
         assert made["link"].startswith(f"{house.web.address}/sign-in?link=")
+
+
+def test_a_link_leads_to_an_inbox_that_is_served_whoever_else_has_come_and_gone() -> None:
+    with new_house() as house:
+
+        def linked(*flags: str) -> tuple[str, str]:
+            made = house.place.run("web", "--link", "--user", "ada", "--json", *flags)
+            return json.loads(made.stdout)["page"], made.stderr
+
+        second = Web(house.place, "--port", "0", "--user", "ada")
+        page, said = linked()
+        assert page == second.address, "the one that was started last"
+        assert f"{house.web.for_programs} (--port {house.web.port})" in said
+        assert linked("--port", str(house.web.port))[0] == house.web.address
+        second.stop()
+        assert linked()[0] == house.web.address
+        killed = Web(house.place, "--port", "0", "--user", "ada")
+        killed.stop(signal.SIGKILL)
+        page, said = linked()
+        assert page == house.web.address
+        assert "No web inbox seems to be running here." not in said
+        assert "Also served" not in said
+        assert "No web inbox seems to be running here." in linked("--port", str(killed.port))[1]
+        assert house.web.for_programs in house.place.run("doctor").stdout
 
 
 def test_users_are_added_listed_and_revoked(place: Place) -> None:

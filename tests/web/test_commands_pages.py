@@ -90,15 +90,16 @@ def test_a_command_is_shown_with_its_words_its_output_and_its_end(house: House, 
     )
     page = browser.get(f"/commands/{running.id}").text
     assert "<span class=\"unbroken\">-H</span> 'Authorization: Bearer ****************'" in page
-    assert "red &lt;U+0007&gt;&lt;script&gt;x&lt;/script&gt; password=*************\nline two\n" in page
-    assert "<span data-unfinished><span>half</span></span>" in page
+    assert '<span class="look-red">red</span> &lt;U+0007&gt;&lt;script&gt;x&lt;/script&gt; password=****' in page
+    assert "*\n<li>line two\n</ol>" in page
+    assert "data-unfinished><li>half</ol>" in page
     assert "hunter2" not in page
     assert "Stop it now" in page
     house.works.print(running, "warning: x\n", "stderr")
     house.works.end(running, 3)
     ended = browser.get(f"/commands/{running.id}").text
     assert "failed with exit code 3" in ended
-    assert '<span class="stderr">warning: x\n</span>' in ended
+    assert '<li class="stderr">warning: x\n' in ended
     assert "Stop it now" not in ended
 
 
@@ -146,12 +147,13 @@ def test_a_sequence_shows_its_steps_and_what_the_newest_prints(house: House, bro
 def test_huge_output_is_read_in_parts_and_as_a_whole(house: House, browser: Browser) -> None:
     running = house.works.run("yes", printed="".join(f"{number:07}\n" for number in range(40_000)))
     page = browser.get(f"/commands/{running.id}").text
-    assert len(page) < 100_000
+    assert len(page) < 120_000
+    assert '<ol class="printed" start="31809" data-text><li>0031808\n' in page
     assert "0039999\n" in page
     assert "0000001\n" not in page
     earlier = re.search(r'href="(commands/\w+\?stdout=\d+)#stdout">Earlier', page)
     assert earlier
-    assert "0030000\n" in browser.get(f"/{earlier[1]}").text
+    assert 'start="23617" data-text><li>0023616\n' in browser.get(f"/{earlier[1]}").text
     beginning = browser.get(f"/commands/{running.id}?stdout=0").text
     assert "0000000\n" in beginning
     assert ">Later</a>" in beginning
@@ -167,7 +169,7 @@ def test_output_is_searched_for_words_and_a_hit_leads_to_its_place(house: House,
     assert "an Error (x.c)" in found
     place = re.search(r'href="(commands/\w+\?stdout=\d+)#stdout">an Error', found)
     assert place
-    assert browser.get(f"/{place[1]}").text.partition("data-text>")[2].startswith("an Error (x.c)\n")
+    assert browser.get(f"/{place[1]}").text.partition("data-text>")[2].startswith("<li>an Error (x.c)\n")
     assert "None." in browser.get(f"/commands/{running.id}?find=nothing+of+that").text
     assert browser.get(f"/commands/{running.id}?find=%00").status == 200
     assert browser.get(f"/commands/{running.id}?stdout=x&stderr=99999999999999999").status == 200

@@ -64,3 +64,7 @@ def test_of_a_long_diff_hunks_further_down_are_folded_with_their_counts_and_noth
     assert all(f"new {at}" in html for at in range(10, 400, 10))
     assert "<details" not in folded_diff(hunks[0], "a.txt")
     assert "<details" not in diff_block("\n".join(hunks), "a.txt")
+
+
+def test_what_a_diff_says_about_the_end_of_a_file_is_no_code() -> None:
+    assert "code-k" not in diff_block("@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y", "a.rb")

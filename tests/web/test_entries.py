@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.web.house import House, confirm, multi_select, new_ask, select, text
+import re
+from functools import partial
+from typing import Any
 
-from sayso.asks.draft import to_json
+import pytest
+from tests.web.house import USER, House, confirm, multi_select, new_ask, select, text
+
+from sayso.asks.draft import Draft, Said, from_json, to_json
 from sayso.asks.mark import mark
 from sayso.asks.model import Answer, Ask, Kind, Option, Question
 from sayso.web.entries import NOT_SHOWN, check, contradiction, from_form, takes_a_press
@@ -99,3 +103,27 @@ def test_a_label_that_says_itself_that_it_is_recommended_is_marked_once(house: H
     page = house.web.call("GET", f"/asks/{ask.id}", cookie=cookie).text
     assert page.lower().count("recommended</span>") == 1
     assert "(Recommended)" not in page
+
+
+def test_a_draft_goes_on_with_what_was_entered_elsewhere_since_its_page_was_made(house: House) -> None:
+    ask = house.ask(text())
+    question, cookie = ask.questions[0], f"{house.cookie_name}={house.session()}"
+    call = partial(house.web.call, cookie=cookie, host=house.host_of())
+    csrf = re.findall(r'name="csrf" value="(\w+)"', call("GET", f"/asks/{ask.id}").text)[0]
+
+    def keep(words: str, begun: str) -> dict[str, Any]:
+        form = {"csrf": csrf, "q0-own": words, "begun": begun}
+        told: dict[str, Any] = call("POST", f"/asks/{ask.id}/draft", form=form).data
+        return told
+
+    def kept() -> str:
+        return from_json(ask, house.desk.draft(ask.id, USER)).of(question).text
+
+    first = keep("Ulm", "")
+    assert (first["grew"], kept()) == (False, "Ulm")
+    house.desk.keep_draft(ask.id, USER, to_json(ask, Draft(said={question.id: Said(text="Ulm or Bonn")})))
+    second = keep("Ulm!", first["begun"])
+    assert (second["grew"], kept()) == (True, "Ulm or Bonn!")
+    assert from_json(ask, second["begun"]).of(question).text == "Ulm or Bonn!"
+    assert keep("", second["begun"]) == {"begun": "", "grew": False}
+    assert house.desk.draft(ask.id, USER) == "", "what is emptied is forgotten"

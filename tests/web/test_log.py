@@ -45,7 +45,7 @@ def test_the_log_is_reached_from_the_history_and_filtered_without_a_script(house
         "handed to its client",
         "Denied",
         "use make clean",
-        "by you in terminal",
+        "by you in the terminal",
     ):
         assert words in page
     assert rows(browser.get("/log?denied=1").text)[:1] == [denied.id]

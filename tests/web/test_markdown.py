@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.web.markdown import MOST_CHARACTERS, heading_of, plain_line, shown
+from sayso.web.markdown import _MOST_ADDRESSES, MOST_CHARACTERS, heading_of, plain_line, shown, with_code
 
 ALLOWED = {
     "span",
@@ -49,6 +50,58 @@ class Seen(HTMLParser):
 )
 def test_markdown_is_shown_as_it_is_meant(text: str, html: str) -> None:
     assert str(shown(text).html).startswith(html)
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("see https://example.org/a?x=1&y=2.", ["https://example.org/a?x=1&y=2"]),
+        ("(http://example.org)", ["http://example.org"]),
+        ("README.md main.rs www.example.org ada@example.org ftp://example.org //example.org", []),
+        ("`https://example.org`", []),
+        ("http://sayso-abcdefghijklmnop.localhost:7297/", []),
+        (" ".join(f"http://{number}.example" for number in range(60)), []),
+    ],
+)
+def test_bare_addresses_are_links_and_names_of_files_are_not(text: str, links: list[str]) -> None:
+    assert Seen(str(shown(text).html)).addresses == links
+
+
+def test_a_link_tells_its_address_once_and_hides_none() -> None:
+    assert 'class="bare"' in str(shown("https://example.org/").html)
+    for other in ("[https://good.example](https://evil.example)", "https://xn--80ak6aa92e.com/", "https://a.org/%20"):
+        assert "bare" not in str(shown(other).html)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("In `a-b`, `c`.", "In <code><span>a-b</span></code>, <code>c</code>."),
+        ("`<b>` & <i>", "<code>&lt;b&gt;</code> &amp; &lt;i&gt;"),
+        ("one ` alone, **bold**", "one ` alone, **bold**"),
+        ("``two`` and ```three```", "``two`` and ```three```"),
+        ("not `over\nlines`", "not `over\nlines`"),
+    ],
+)
+def test_words_between_backticks_are_code_and_nothing_else_is_a_mark(text: str, html: str) -> None:
+    assert with_code(text) == html
+
+
+def test_a_list_of_tasks_shows_what_is_done() -> None:
+    html = str(shown("- [x] tests\n- [ ] docs\n- [y] no\n\n[x] alone").html)
+    assert '<li class="task">☑ tests</li>' in html
+    assert '<li class="task">☐ docs</li>' in html
+    assert "<li>[y] no</li>" in html
+    assert "<p>[x] alone</p>" in html
+
+
+@pytest.mark.parametrize("text", ["http://", "http://a.", "http://a.b/(", "http://1", "mailto:", "a@", "//"])
+def test_no_address_makes_it_slow(text: str) -> None:
+    begun = time.process_time()
+    shown(text * (MOST_CHARACTERS // len(text)))
+    shown(text * _MOST_ADDRESSES + text * 2000)
+    shown((text * _MOST_ADDRESSES).ljust(MOST_CHARACTERS, "a"))
+    assert time.process_time() - begun < 1.5
 
 
 def test_a_link_keeps_its_address_alone() -> None:

@@ -41,9 +41,43 @@ def test_a_browser_turns_it_on_says_what_it_wants_and_turns_it_off(house: House)
     assert 'value="permission" checked' in page
     assert 'value="question" checked' not in page
     assert 'value="shop, &lt;b&gt;"' in page
-    assert browser.post("/push/wishes", quiet_from="late").status == 422
     assert browser.post("/push/end").status == 303
     assert "Tell this browser nothing" not in browser.get("/settings").text
+
+
+@pytest.mark.parametrize(
+    ("entered", "why"),
+    [
+        ({"quiet_from": "22:00"}, "Quiet hours have a beginning alone. Fill in both times, or leave both empty."),
+        ({"quiet_until": "07:00"}, "Quiet hours have an end alone."),
+        ({"quiet_from": "22:00", "quiet_until": "22:00"}, "from 22:00 until 22:00 would never be."),
+        ({"quiet_from": "late", "quiet_until": "07:00"}, "is no time. Give one such as 22:00."),
+    ],
+)
+def test_quiet_hours_that_are_none_are_refused_on_the_form_where_they_stay(
+    house: House, entered: dict[str, str], why: str
+) -> None:
+    browser = SignedIn(house)
+    browser.subscribe()
+    refused = browser.post("/push/wishes", kind="turn", not_from="shop", **entered)
+    assert refused.status == 422
+    assert why in refused.text
+    assert "<h1>Settings</h1>" in refused.text
+    assert "quiet_until:" not in refused.text, "no field is called by its inner name"
+    for kept in ('value="turn" checked', 'value="shop"', *(f'value="{time}"' for time in entered.values())):
+        assert kept in refused.text
+    assert 'value="question" checked' in browser.get("/settings").text, "what was saved before still holds"
+    again = browser.get("/push/wishes")
+    assert (again.status, again.headers["location"]) == (303, "/settings"), "loaded again it is the page"
+
+
+def test_a_browser_that_chose_no_kind_is_not_said_to_be_told(house: House) -> None:
+    browser = SignedIn(house)
+    browser.subscribe()
+    assert browser.post("/push/wishes", quiet_from="", quiet_until="").status == 303
+    page = browser.get("/settings").text
+    assert "This browser is told nothing: no kind is chosen." in page
+    assert "This browser is told also" not in page
 
 
 @pytest.mark.parametrize("endpoint", ["http://push.example.org/x", "https://127.0.0.1/x", "https://10.0.0.1/x", "junk"])

@@ -11,6 +11,7 @@ from sayso.dialects import approve
 from sayso.web.icons import icon
 from sayso.web.push_messages import options as options_in_notification
 from sayso.web.row_wording import kind_of, options_in_row, size_of
+from sayso.web.wording import reading_side
 
 
 def opened(new: NewAsk) -> Ask:
@@ -78,6 +79,22 @@ def test_a_row_says_how_much_there_is_to_read() -> None:
     assert size_of(wanting("Bash", command="set -e\nmake\nmake install\n")) == "3 lines"
     assert size_of(opened(new_ask(confirm(), text()))) == "2 questions"
     assert size_of(opened(new_ask(confirm()))) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "offered", "side"),
+    [
+        ("Which language?", ("العربية", "English"), "ltr"),
+        ("אֵיזֶה?", ("PostgreSQL", "SQLite"), "rtl"),
+        ("1. **هل** نبدأ؟", ("Now", "نعم"), "rtl"),
+        ("Which language?", ("العربية", "עברית"), "rtl"),
+        ("42?", ("1", "2"), "ltr"),
+    ],
+)
+def test_options_begin_where_their_question_does_or_where_all_of_them_do(
+    words: str, offered: tuple[str, ...], side: str
+) -> None:
+    assert reading_side(select(words, *offered)) == side
 
 
 def labels(*questions: Question) -> list[str]:

@@ -12,12 +12,16 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, RED, ask
 
 from sayso.agents.desk import RunDesk
-from sayso.agents.model import EventKind, NewEvent, NewRun, Options, Run
+from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Options, Run, RunState
 from sayso.agents.projects import Projects
+from sayso.agents.takeover import Takeovers
+from sayso.asks.happening import CALL_ENDED
 from sayso.config import Config
 from sayso.desks import Desks
+from sayso.dialects.approve import Permission, ask_for, wanted_action
 from sayso.records import replace
 from sayso.store import Store
+from sayso.web.beside_talk import BesideReader
 from sayso.web.sessions import Visitor
 from sayso.web.site import Site
 from sayso.web.talk_events import Streams
@@ -47,7 +51,10 @@ class Reader:
     """One browser at one conversation."""
 
     def __init__(self, house: Talks, run: Run) -> None:
-        self.transcript = CountedTranscript(house.runs, house.desks.asks, run.conversation, user="ada", csrf="token")
+        beside = BesideReader(house.takeovers)
+        self.transcript = CountedTranscript(
+            house.runs, house.desks.asks, run.conversation, beside, user="ada", csrf="token"
+        )
         self._stream = house.streams.stream(self.transcript, ADA)
 
     async def hears(self, kind: str) -> dict[str, Any]:
@@ -70,6 +77,7 @@ class Talks:
         self.runs = RunDesk(store, folder / "runs")
         self.projects = Projects(store)
         self.project = self.projects.add("ada", folder, options=Options())
+        self.takeovers = Takeovers(self.desks.config, self.projects, self.desks.roster, self.desks.runs)
         self.streams = Streams(Site(self.desks), self.runs)
 
     def run(self, token: str) -> Run:
@@ -115,6 +123,32 @@ async def test_a_card_changes_whoever_settles_it_though_nothing_is_said(talks: T
     assert "Answer sent" in (await reader.hears("card"))["html"]
     talks.runs.queue.add(run, "And then?")
     assert "And then?" in (await reader.hears("queue"))["html"]
+
+
+async def test_what_nobody_had_decided_when_its_agent_was_interrupted_is_told_as_neither_ended_nor_denied(
+    talks: Talks,
+) -> None:
+    run, given = talks.run("1"), {"command": "make"}
+    reader = Reader(talks, run)
+    await reader.hears("status")
+    asker, asks = replace(AGENT, owner="ada", run=run.id), talks.desks.asks
+    action = wanted_action(Permission(tool="Bash", given=given), asker.project, None)
+    talks.runs.append(run.id, NewEvent(kind=EventKind.TOOL, body={"id": "1", "name": "Bash", "input": given}))
+    held = asks.hold(ask_for(action, asker, talks.desks.config))
+    talks.runs.note_ask(run.id, held.ask.id)
+    await reader.hears("ask")
+    asks.release(held, CALL_ENDED)
+    # Codex calls declined what an interruption has ended.
+    refused = {"id": "1", "text": "", "error": True, "denied": True}
+    talks.runs.append(run.id, NewEvent(kind=EventKind.TOOL_RESULT, body=refused))
+    talks.runs.end(run.id, RunState.STOPPED, Ending(message="Interrupted."))
+    state = (await reader.hears("tool_result"))["state"]
+    (turn,) = reader.transcript.whole().turns
+    page = "".join(turn.parts)
+    for told in (state, page):
+        assert "not decided" in told
+        assert "denied" not in told
+    assert "Claude was interrupted before anybody decided" in page
 
 
 async def test_what_an_agent_tells_of_itself_is_offered_to_whoever_looks_already(talks: Talks, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from sayso.adapters.rpc import Json, RequestId
 from sayso.agents.acp import PROGRAMS
 from sayso.agents.agent import commands_event, mapping, offers_event, words
 from sayso.agents.model import EventKind, Saying
-from sayso.dialects.approve import Permission
+from sayso.dialects.approve import PLAIN_NO, Permission
 from sayso.records import replace
 from sayso.text import words_about
 
@@ -329,7 +329,7 @@ class AcpAdapter(Adapter):
         if verdict.allowed:
             answers = {"answers": acp_asks.answers_by_place(questions, verdict.given)} if questions else {}
             return self.agent.answer(request, acp_asks.yes(options, **answers))
-        if verdict.message not in ("", acp_asks.PLAIN_NO):
+        if verdict.message not in ("", PLAIN_NO):
             self._untold.append(words_about(call.title, verdict.message))
         return self._deny(request, call, options)
 

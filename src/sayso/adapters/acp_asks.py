@@ -14,8 +14,6 @@ from sayso.agents.agent import items, mapping, words
 from sayso.dialects.approve import NATIVE_QUESTIONS, Permission
 
 CANCELLED: Mapping[str, Any] = {"outcome": {"outcome": "cancelled"}}
-PLAIN_NO = "The user did not allow this."
-"""What a denial says that came without a word."""
 _ONCE, _NOT_NOW = "allow_once", "reject_once"
 
 

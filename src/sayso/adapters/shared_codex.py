@@ -12,7 +12,8 @@ from sayso.adapters.codex_items import ended
 from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
 from sayso.agents.agent import items, mapping, shortened, text_event, words
-from sayso.agents.model import EventKind
+from sayso.agents.model import EventKind, NewEvent
+from sayso.gates.codex_server import WORDS_OF_NO
 
 AS_IN_THE_TERMINAL = "What this session may do, and its model, is set in its terminal."
 
@@ -37,16 +38,23 @@ class SharedCodexAdapter(CodexAdapter):
         """A turn goes on: tell what has happened in it so far."""
         self._turn = words(turn.get("id"))
         for item in items(turn.get("items")):
-            self._begin_item(item)
+            self._begin_item(item, earlier=True)
             if item.get("status") not in (None, "inProgress") or item.get("type") in ("agentMessage", "reasoning"):
                 self._commands.discard(words(item.get("id")))
                 self.talk.tell(ended(item))
 
-    def _begin_item(self, item: Json) -> None:
-        if item.get("type") == "userMessage" and not self.is_of_talk(words(item.get("clientId"))):
+    def _begin_item(self, item: Json, *, earlier: bool = False) -> None:
+        """With what was said in a terminal, before the message that begins this turn here or while it goes on."""
+        name = words(item.get("clientId"))
+        if item.get("type") == "userMessage" and not self.is_of_talk(name):
             text = "\n\n".join(filter(None, (words(part.get("text")) for part in items(item.get("content")))))
-            self.talk.tell(text_event(EventKind.ELSEWHERE, shortened(text), by_person=True))
+            self.talk.tell(self._said_elsewhere(name, text, {"earlier": True} if earlier else {}))
         super()._begin_item(item)
+
+    def _said_elsewhere(self, name: str, text: str, more: dict[str, bool]) -> tuple[NewEvent, ...]:
+        if name.startswith(WORDS_OF_NO):
+            return text_event(EventKind.NOTICE, f"{self.order.label} is told: {shortened(text, 2_000)}")
+        return text_event(EventKind.ELSEWHERE, shortened(text), by_person=True, **more)
 
     # Somebody in the terminal may begin a turn at the same moment: what is ours is known by its name.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sayso.agents.adapted import Adapted
@@ -13,13 +12,14 @@ from sayso.agents.agent import PersonLine
 from sayso.agents.model import PERMISSION_MODES, Run
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
+from sayso.records import field, record
 
 _COPILOT_MODE = "https://agentclientprotocol.com/protocol/session-modes#"
 _ASKS_ALL = json.dumps({"edit": "ask", "bash": "ask", "webfetch": "ask", "external_directory": "ask"})
 """opencode does all of this without asking unless it is told otherwise."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class AcpProgram:
     """What is known of an agent, as tried with the version that docs/talk.md names."""
 

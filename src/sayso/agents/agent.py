@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from sayso.agents.model import Ending, EventKind, NewEvent, Run, Spoken
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
+from sayso.records import record
 
 MOST_TEXT = 100_000
 """Characters of one text that are kept."""
@@ -26,7 +26,7 @@ _COMMAND = re.compile(r"[\w:.-]{1,60}", re.ASCII)
 _NUMBER = re.compile(r"[0-9a-f]{12}$")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class PersonLine:
     """The agent's line to the person: the MCP server it is to start, and its tools by their full names. The file is of
     a server that has the tool for permissions too; the command starts one that only asks."""
@@ -39,7 +39,7 @@ class PersonLine:
     approve_tool: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ParsedLine:
     """What one line of an agent's output amounts to."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from secrets import token_hex
 from typing import Any
 
 from sayso import attempts
@@ -91,8 +91,11 @@ class RunDesk(DetachedDesk[Run]):
                 # Whoever goes on with what is shared has not handed it back any more.
                 copies = "" if choices.joins else choices.copies
                 choices = replace(choices, directory=before.choices.directory, copies=copies)
+            elif choices.joins:
+                self._check_joined_by_none(tx, choices.joins, project)
             wanted = replace(new, prompt=new.prompt or (queued.text if queued else ""), choices=choices)
             run_id = self._insert_run(tx, wanted, before, joins)
+            attempts.note(tx, new.attempt, before.conversation if before else run_id)
             if before:
                 # Whoever goes on with what they had put away wants to see it.
                 tx.run("archive_conversation", id=before.conversation, at=None)
@@ -142,6 +145,10 @@ class RunDesk(DetachedDesk[Run]):
     def note_ask(self, run_id: str, ask_id: str) -> None:
         """Have an ask shown in the conversation, as a card in its place. Its asker's owner must be the run's user."""
         self.append(run_id, NewEvent(kind=EventKind.ASK, body={"ask": ask_id}))
+
+    def shows_ask(self, run_id: str, ask_id: str) -> bool:
+        """Whether an ask has its card in the conversation."""
+        return any(event.body["ask"] == ask_id for event in self.events_of(run_id, EventKind.ASK))
 
     def take_in(
         self, run_id: str, events: Sequence[NewEvent], *, seen: int, over: tuple[RunState, Ending] | None = None
@@ -231,7 +238,10 @@ class RunDesk(DetachedDesk[Run]):
                 raise NotFound("There is nothing to hand back: the agent has not begun its session.")
             if not latest.session:
                 self._change(tx, replace(latest, session=session), latest)
-            choices = replace(latest.choices, copies=session, copied_to=last_step)
+            began_from, began_to = latest.taken_from
+            choices = replace(
+                latest.choices, copies=session, copied_to=last_step, began_from=began_from, began_to=began_to
+            )
             tx.run("choose_for_run", id=latest.id, choices=rows.choices_text(choices))
             return self._get(tx, latest.id)
 
@@ -336,8 +346,17 @@ class RunDesk(DetachedDesk[Run]):
 
     def latest_in_session(self, session: str, user: str) -> Run | None:
         """The last turn of the user's conversation that has this session, where there is one."""
-        found = self._all("latest_in_session", session=session, user_name=user) if session else []
-        return next((run for run in found if self.turns(run.conversation, user)[-1].id == run.id), None)
+        return self._store.read(lambda tx: self._latest_in_session(tx, session, user)) if session else None
+
+    def taken_over_from(self, session: str, user: str) -> list[Conversation]:
+        """The user's conversations that were taken over from this session, the newest first. It has a plain name."""
+
+        def work(tx: Transaction) -> list[Conversation]:
+            found = tx.all("taken_over_from", user_name=user, named=f'%"{session}"%')
+            rows = [tx.one("conversation_by_id", id=row["id"]) for row in found]
+            return [self._conversation(tx, row) for row in rows if row]
+
+        return self._store.read(work)
 
     def joined_to(self, session: str) -> list[Run]:
         """The turns of this machine that go on in a session which a terminal shares."""
@@ -441,7 +460,7 @@ class RunDesk(DetachedDesk[Run]):
     def _insert_run(self, tx: Transaction, new: NewRun, before: Run | None, joins: Run | None) -> str:
         """Its id. `joins` is the turn before, if its agent is still there and has this one too. The first thing that is
         said to a process is a message, or a greeting where there is none."""
-        run_id, messages = token_hex(12), int(bool(new.prompt))
+        run_id, messages = os.urandom(12).hex(), int(bool(new.prompt))
         tx.run(
             "insert_run",
             id=run_id,
@@ -451,7 +470,7 @@ class RunDesk(DetachedDesk[Run]):
             turn=before.turn + 1 if before else 1,
             token=new.token,
             agent=new.project.options.agent,
-            session=before.session if before else "",
+            session=before.session if before else (new.choices.joins if new.choices else ""),
             host=self._host,
             process=self.process,
             prompt=json.dumps(new.prompt),
@@ -481,6 +500,16 @@ class RunDesk(DetachedDesk[Run]):
         if not found or found[0].user != user:
             raise _no_such_run()
         return found
+
+    def _latest_in_session(self, tx: Transaction, session: str, user: str) -> Run | None:
+        found = [self._read(tx, row) for row in tx.all("latest_in_session", session=session, user_name=user)]
+        return next((run for run in found if self._turns(tx, run.conversation, user)[-1].id == run.id), None)
+
+    def _check_joined_by_none(self, tx: Transaction, session: str, project: Project) -> None:
+        """What is said in a session that is shared is told in one conversation of a project."""
+        there = self._latest_in_session(tx, session, project.owner)
+        if there and there.choices.joins and there.project.id == project.id:
+            raise RunGoesOn("Another conversation takes part in this session already. Go on there.")
 
     def _stamp(self, tx: Transaction, conversation: str) -> ConversationStamp:
         row = tx.one("conversation_stamp", conversation=conversation)

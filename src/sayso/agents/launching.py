@@ -173,7 +173,7 @@ class Launcher:
     def dismiss(self, run: Run) -> None:
         """End an agent that waits for a message, so that another can go on with its conversation."""
         if is_running(run.folder):
-            speaking.let_rest(run.folder, run.said, 0)
+            speaking.dismiss(run.folder, run.said)
             wait(run.folder, _LEAVES_WITHIN)
 
     def heard_nothing(self, run: Run, said: SpokenInOrder) -> bool:

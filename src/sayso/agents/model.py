@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from sayso.records import replace
+from sayso.records import field, record, replace
 from sayso.running.folder import DetachedProcess
 
 SHORTEST_WAIT, LONGEST_WAIT = 30, 900
@@ -17,7 +16,7 @@ SHORTEST_WAIT, LONGEST_WAIT = 30, 900
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Options:
     """How agents run in one project. `ask_user_timeout` is in seconds; None: as the settings say."""
 
@@ -34,7 +33,7 @@ class Options:
     """The allowed folder below which it was added from the page; empty: from the command line."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class RunChoices:
     """What a person has chosen for the rest of a conversation; where nothing, the project's options hold."""
 
@@ -47,6 +46,10 @@ class RunChoices:
     never write to one."""
     copied_to: str = ""
     """The last step of that session which is in the copy; empty: as far as it had come when it was copied."""
+    began_from: str = ""
+    """The session that it was taken over from, once it was handed back, and so is to be copied from another."""
+    began_to: str = ""
+    """The last step of that session which was in the copy."""
     joins: str = ""
     """The session in a terminal that the conversation is a part of: what is said here is said there, by the server
     that both share."""
@@ -54,7 +57,7 @@ class RunChoices:
     """Where that server listens."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Project:
     """A directory in which the page may start agents for its owner, on one machine."""
 
@@ -82,7 +85,7 @@ class RunState(StrEnum):
         return self is not RunState.RUNNING
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Ending:
     """How a run ended, in a sentence; `cost_usd` is the agent's own count, if it has one, which may include what
     earlier turns cost (see `costs`)."""
@@ -93,7 +96,7 @@ class Ending:
     turns: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Picture:
     """A picture that somebody sends, or that an agent reads or makes."""
 
@@ -101,7 +104,7 @@ class Picture:
     data: bytes
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class NewRun:
     """A turn that is to be started. Without a conversation it begins one, without a line a process of its own. Without
     choices those of the turn before hold. With the id of a message that was
@@ -118,7 +121,7 @@ class NewRun:
     queued: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Run(DetachedProcess):
     """One turn of a headless agent. The token names its stream to the relay, and is empty once the run has ended."""
 
@@ -167,6 +170,13 @@ class Run(DetachedProcess):
         if self.choices.joins:
             return ""
         return self.choices.copies if self.session in ("", self.choices.copies) else ""
+
+    @property
+    def taken_from(self) -> tuple[str, str]:
+        """The session in a terminal that a conversation was taken over from, and the last step that was copied, if this
+        is its first turn."""
+        chosen = self.choices
+        return (chosen.began_from, chosen.began_to) if self.is_handed_back else (chosen.copies, chosen.copied_to)
 
     @property
     def is_handed_back(self) -> bool:
@@ -234,7 +244,7 @@ class Saying(StrEnum):
     MODEL = "model"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Spoken:
     """Something that is said to an agent: a message, the name of a mode or of a model."""
 
@@ -245,7 +255,7 @@ class Spoken:
     pictures: tuple[Picture, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class NewEvent:
     """Something that happened, before it has its place in the run."""
 
@@ -256,7 +266,7 @@ class NewEvent:
     """Only as long as the event is new: they are kept apart, and read one by one."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class RunEvent(NewEvent):
     """One event of a run; `seq` counts from 1 and only ever rises, though numbers may be missing."""
 
@@ -265,7 +275,7 @@ class RunEvent(NewEvent):
     at: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Marks:
     """What a person has made of a conversation. Without a title it is called by how it began; one that was never seen
     is not new either."""
@@ -275,7 +285,7 @@ class Marks:
     seen_at: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Conversation:
     """A conversation as it is listed: what it began with, its latest turn, and what the person has made of it."""
 
@@ -292,7 +302,7 @@ class Conversation:
         return bool(self.marks.seen_at and self.latest.ended_at and self.latest.ended_at > self.marks.seen_at)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ConversationStamp:
     """How far a conversation has come: another one whenever a turn, an event or a queued message has come or changed.
     `latest` is the id of its last turn."""

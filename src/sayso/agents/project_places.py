@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from sayso.agents.model import Project
-from sayso.config import readable
 from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.setting_values import readable
 from sayso.text import one_line, spelt_out
 
 MOST_LISTED = 300

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from secrets import token_hex
 
 from sayso import attempts
 from sayso.agents.model import Picture, Run, RunState, Saying, Spoken
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.processes import this_host
+from sayso.records import record
 from sayso.store import Row, Store, Transaction
 
 MOST_QUEUED = 20
@@ -24,7 +24,7 @@ MOST_QUEUED = 20
 _TOO_MANY = f"cannot be queued: {MOST_QUEUED} messages wait already. Wait until one is sent, or remove one."
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class QueuedMessage:
     """One message, and the run after which it is to be sent."""
 
@@ -53,7 +53,7 @@ class MessageQueue:
     def add(self, run: Run, text: str, attempt: str = "", pictures: Sequence[Picture] = ()) -> None:
         """Have it sent when this run is done."""
 
-        message = token_hex(12)
+        message = os.urandom(12).hex()
         values = {"conversation": run.conversation, "after_run": run.id, "text": json.dumps(text)}
 
         def work(tx: Transaction) -> None:

@@ -39,6 +39,8 @@ DEFAULT_TIMEOUT = 300
 LONGEST_TIMEOUT = 86_400
 KEY = "relay_key"
 """The store's name for the key that csrf tokens of streams are made with."""
+PUT_HEADER = "Idempotency-Key"
+"""The header in which an MCP server names what it puts, so that what it sends again is not asked again."""
 STALE_AFTER = 3600.0
 """Seconds after which a file that a crash left behind is removed."""
 

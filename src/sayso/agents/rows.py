@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from sayso.agents.model import Ending, EventKind, Options, Project, Run, RunChoices, RunEvent, RunState
+from sayso.records import asdict
 from sayso.store import Row
 
 _OPTION_NAMES = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
@@ -30,7 +31,7 @@ from sayso.agents.project_places import check_place
 from sayso.agents.projects import Projects
 from sayso.agents.queue import QueuedMessage
 from sayso.agents.takeover import Takeovers
-from sayso.agents.terminal_sessions import TerminalMessage, session_files
+from sayso.agents.terminal_sessions import QUEUE_PATIENCE, TerminalMessage, session_files
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.bridge import BackgroundTasks, Patience, Threads, endless, insistently, seen_through
@@ -38,6 +39,7 @@ from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, RunGoesOn, SaysoError, SpawnerUnavailable, StoreError, TooManyRuns
 from sayso.file_events import IN_A_FILE
+from sayso.permissions.like_rule import owns_rules
 from sayso.processes import this_host
 from sayso.roster import Roster
 from sayso.running import speaking
@@ -53,7 +55,7 @@ LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
 LOOK_AT_TERMINAL = 0.5
-"""Seconds between two looks at a terminal in the middle of a turn that tells nothing."""
+"""Seconds between two looks whether a takeover was stopped, or its terminal has ended, while that tells nothing."""
 SURFACE = "server"
 _THREADS = 32
 
@@ -63,7 +65,7 @@ class RunSupervisor:
 
     def __init__(self, config: Config, store: Store, address: str) -> None:
         self.runs, self.projects = RunDesk(store, config.runs_dir), Projects(store)
-        self.takeovers = Takeovers(config, self.projects, Roster(store))
+        self.takeovers = Takeovers(config, self.projects, Roster(store), self.runs)
         self.trees, self.worktrees = Trees(config.trees_dir), Worktrees(config.worktrees_dir)
         self._config, self._accounts = config, Accounts(store)
         self._desk = AskDesk(store, keeps_history=lambda _: config.history)
@@ -168,8 +170,7 @@ class RunSupervisor:
             return
         if run.choices.joins and not await self._do(takeover.is_shared, run):
             await self._do(self._tell_once, run, _NOT_SHARED.format(agent=AGENTS[run.agent].label))
-            choices = {"copies": run.choices.joins, "joins": "", "server": ""}
-            run = await self._do(partial(self.runs.go_on_from, run.id, **choices))
+            run = await self._do(self._leave_shared, run)
         if run.choices.joins:
             run = await self._do(self._tell_of_meanwhile, run)
         if run.to_copy:
@@ -184,7 +185,7 @@ class RunSupervisor:
             self._launcher.check_trust(run, kept_out)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
             await self._do(self._dismiss_earlier, run)
-            await self._do(self._show_what_is_asked, run)
+            await self._do(self._show_what_is_asked, run, run.choices.joins)
             said = await self._do(self.runs.to_be_said, run, after=0)
             ended = await self._do(self._launcher.start, run, said, kept_out)
         except (SaysoError, OSError) as error:
@@ -206,6 +207,13 @@ class RunSupervisor:
                 return
             await self._do(self._pass_on, resting)
         await self._follow(run, ended)
+
+    def _leave_shared(self, run: Run) -> Run:
+        """Go on in a copy of a session that was shared. What was said there before the last turn here ended is told."""
+        copied = self.runs.go_on_from(run.id, copies=run.choices.joins, joins="", server="")
+        earlier = self.runs.turns(run.conversation, run.user)[:-1]
+        step = takeover.step_at(copied, earlier[-1].ended_at or 0) if earlier else ""
+        return self.runs.go_on_from(run.id, copied_to=step)
 
     def _tell_of_meanwhile(self, run: Run) -> Run:
         """What was said in a session that is shared while nobody here took part in it."""
@@ -234,13 +242,22 @@ class RunSupervisor:
         files = await self._do(session_files, run.agent, run.to_copy)
         with FileNews(*((path, IN_A_FILE) for path in files)) as news:
             while await self._do(self.takeovers.waits, run):
-                if by := (await self._do(self.runs.get, run.id)).stopped_by:
+                if by := await self._stopped_before_news(run, news):
                     why = f"Not taken over: stopped by {by} before the turn in the terminal was over."
                     await self._do(self.runs.end, run.id, RunState.STOPPED, Ending(message=why))
                     return False
-                # Now and then without news: somebody may stop it, or the terminal may end without a word.
-                await news.within(LOOK_AT_TERMINAL)
         return True
+
+    async def _stopped_before_news(self, run: Run, news: FileNews) -> str:
+        """Who has stopped a run before there was anything new in the terminal; empty when there may be. Without a word
+        a terminal may end, and a message that was queued there may turn out to be left over."""
+        give_up = time.monotonic() + QUEUE_PATIENCE / 1000
+        while not (by := (await self._do(self.runs.get, run.id)).stopped_by):
+            await self._do(self._show_what_is_asked, run, run.to_copy)
+            is_told = await news.within(LOOK_AT_TERMINAL)
+            if is_told or time.monotonic() > give_up or not await self._do(self.takeovers.is_open, run):
+                break
+        return by
 
     def _tell_once(self, run: Run, text: str) -> None:
         """Also where a server before this one has told it."""
@@ -253,12 +270,13 @@ class RunSupervisor:
         back = await self._do(partial(self.runs.hand_back, run, last_step=step))
         await self._do(self._launcher.dismiss, back)
 
-    def _show_what_is_asked(self, run: Run) -> None:
-        """What a session that is shared has asked before there was a turn here."""
-        if run.choices.joins:
-            asked = [ask for ask in self._desk.inbox(person=run.user) if ask.asker.session == run.choices.joins]
-            for ask in asked:
-                self.runs.note_ask(run.id, ask.id)
+    def _show_what_is_asked(self, run: Run, session: str) -> None:
+        """What is asked in a terminal: in a session that is shared, before there was a turn here; in one whose turn is
+        waited for."""
+        if session and owns_rules(self._config, run.user):
+            for ask in self._desk.inbox(person=run.user):
+                if ask.asker.session == session and not self.runs.shows_ask(run.id, ask.id):
+                    self.runs.note_ask(run.id, ask.id)
 
     def _see_to_tree(self, run: Run) -> None:
         """The working tree in which the agent is to work, and what it was like at the beginning."""
@@ -283,7 +301,7 @@ class RunSupervisor:
             return
         if run.is_unbidden:
             await self._do(self._launcher.let_work, run)
-            await self._do(self._show_what_is_asked, run)
+            await self._do(self._show_what_is_asked, run, run.choices.joins)
         await self._do(self._pass_on, run)
         await self._begin_following(run, await self._do(self._launcher.adopt, run))
 
@@ -441,7 +459,9 @@ def _told_elsewhere(run: Run) -> list[NewEvent]:
 
 
 def _as_events(said: Sequence[TerminalMessage]) -> list[NewEvent]:
-    return [event for each in said for event in text_event(EventKind.ELSEWHERE, each.text, by_person=each.by_person)]
+    """What was said before the message that begins the turn, which is shown above it."""
+    told = (text_event(EventKind.ELSEWHERE, each.text, by_person=each.by_person, earlier=True) for each in said)
+    return [event for events in told for event in events]
 
 
 def _told_of(kept_out: Sequence[BroughtFile], run: Run) -> tuple[NewEvent, ...]:

@@ -13,9 +13,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sayso.agents.model import Project, Run, RunChoices
+from sayso.agents.desk import RunDesk
+from sayso.agents.model import Conversation, Project, Run, RunChoices
 from sayso.agents.projects import Projects
-from sayso.agents.terminal_sessions import TerminalMessage, TerminalSession, read_session, session_files
+from sayso.agents.terminal_sessions import (
+    TerminalMessage,
+    TerminalSession,
+    places_to_watch,
+    read_session,
+    session_files,
+)
 from sayso.asks.model import Asker
 from sayso.config import Config
 from sayso.permissions.like_rule import owns_rules
@@ -44,6 +51,8 @@ class Takeover:
     """Where no project is there for it: the command that adds one."""
     server: str = ""
     """Where it runs on a server that others can join: where that listens."""
+    conversations: tuple[Conversation, ...] = ()
+    """Those in Talk that were taken over from it."""
 
     @property
     def files(self) -> list[Path]:
@@ -63,45 +72,93 @@ class Takeover:
         return RunChoices(copies=self.name, copied_to=shown if shown in self.session.steps else "")
 
 
+@dataclass(frozen=True, kw_only=True)
+class BesideTalk:
+    """What is said in terminals beside a conversation: in the one that it was taken over from, up to the copy and
+    since, and in the one that it was handed back to."""
+
+    before: tuple[TerminalMessage, ...] = ()
+    since: tuple[TerminalMessage, ...] = ()
+    handed_back: tuple[TerminalMessage, ...] = ()
+    others: tuple[Conversation, ...] = ()
+    """Those that were taken over from the same terminal."""
+
+
 class Takeovers:
     """The sessions in terminals of the person whose account this process runs under."""
 
-    def __init__(self, config: Config, projects: Projects, roster: Roster) -> None:
-        self._config, self._projects, self._roster = config, projects, roster
+    def __init__(self, config: Config, projects: Projects, roster: Roster, runs: RunDesk) -> None:
+        self._config, self._projects, self._roster, self._runs = config, projects, roster, runs
 
     def of(self, asker: Asker, user: str) -> Takeover | None:
         """None where this person has no say over it, or nothing was said in it so far."""
-        agent = _AGENTS.get(asker.client, "")
-        if not agent or asker.run or not owns_rules(self._config, user):
-            return None
-        if (session := read_session(agent, asker.session)) is None or not session.messages:
+        agent = self._agent_of(asker, user)
+        if not agent or (session := read_session(agent, asker.session)) is None or not session.messages:
             return None
         server = shared_socket(asker.pid, os.environ) if agent == "codex" and asker.pid else None
-        found = Takeover(name=asker.session, agent=agent, session=session, server=str(server or ""))
+        found = Takeover(
+            name=asker.session,
+            agent=agent,
+            session=session,
+            server=str(server or ""),
+            conversations=tuple(self._runs.taken_over_from(asker.session, user)),
+        )
         folder = os.path.realpath(asker.project)
         for project in self._projects.all(user):
             if os.path.realpath(project.directory) == folder and project.options.agent == agent:
                 return replace(found, project=project)
+        handed_back = self._runs.latest_in_session(asker.session, user)
+        if handed_back and os.path.realpath(handed_back.directory) == folder:
+            # It works in a working tree of its own, which is no project.
+            return replace(found, project=handed_back.project)
         chosen = [] if agent == "claude" else ["--agent", agent]
         return replace(found, to_add=_shown(["sayso", "project", "add", asker.project, *chosen]))
+
+    def places_to_watch(self, asker: Asker, user: str) -> list[tuple[Path, int]]:
+        """Where there will be news of it for this person, if ever."""
+        agent = self._agent_of(asker, user)
+        return places_to_watch(agent, asker.session, asker.project) if agent else []
+
+    def _agent_of(self, asker: Asker, user: str) -> str:
+        """What projects call its agent; empty where this person has no say over it."""
+        return _AGENTS.get(asker.client, "") if not asker.run and owns_rules(self._config, user) else ""
 
     def waits(self, run: Run) -> bool:
         """Whether the session that the run is to go on from is in the middle of a turn in its terminal. What was shown
         of one at its rest is copied whatever the terminal does now."""
-        return _is_undecided(run) and self._is_open(run) and _in_turn(run)
+        return _is_undecided(run) and self.is_open(run) and _in_turn(run)
 
     def is_broken_off(self, run: Run) -> bool:
         """Whether that session has ended in the middle of a turn."""
-        return _is_undecided(run) and not self._is_open(run) and _in_turn(run)
+        return _is_undecided(run) and not self.is_open(run) and _in_turn(run)
 
-    def _is_open(self, run: Run) -> bool:
+    def is_open(self, run: Run) -> bool:
+        """Whether the terminal is still there whose session a run is to go on from."""
         clients = [client for client, agent in _AGENTS.items() if agent == run.agent]
         return any(self._roster.is_open(client, run.to_copy) for client in clients)
 
-    def before(self, run: Run) -> TerminalSession | None:
-        """The session that a conversation began from, where its person may see it."""
-        name = run.choices.joins or ("" if run.is_handed_back else run.choices.copies)
-        return read_session(run.agent, name) if name and owns_rules(self._config, run.user) else None
+    def beside(self, first: Run, latest: Run) -> BesideTalk:
+        """What is said in terminals beside a conversation, by its first turn and its latest, where its person may see
+        that."""
+        if not owns_rules(self._config, latest.user):
+            return BesideTalk()
+        name, step = first.taken_from
+        source = first.choices.joins or name
+        began, back = read_session(first.agent, source), _said_since_back(latest)
+        if began is None:
+            return BesideTalk(handed_back=back)
+        others = tuple(each for each in self._runs.taken_over_from(source, first.user) if each.id != first.id)
+        if first.choices.joins:
+            return BesideTalk(before=began.before(first.started_at), handed_back=back, others=others)
+        return BesideTalk(before=began.until(step), since=began.since(step), handed_back=back, others=others)
+
+    def files_beside(self, first: Run, latest: Run) -> list[Path]:
+        """Where that is kept, as far as it may change."""
+        if not owns_rules(self._config, latest.user):
+            return []
+        began = "" if first.choices.joins else first.taken_from[0]
+        back = latest.choices.joins or latest.session if _is_left(latest) else ""
+        return [path for name in dict.fromkeys((began, back)) for path in session_files(latest.agent, name)]
 
 
 def _is_undecided(run: Run) -> bool:
@@ -116,10 +173,27 @@ def last_step(agent: str, session: str) -> str:
     return found.last_step if found else ""
 
 
+def step_at(run: Run, moment: int) -> str:
+    """How far the session that a conversation is to be copied from had come by then."""
+    session = read_session(run.agent, run.to_copy)
+    return session.step_at(moment) if session else ""
+
+
 def said_since(run: Run) -> tuple[TerminalMessage, ...]:
     """What was said in a terminal after a conversation was handed back to one."""
     session = read_session(run.agent, run.session) if run.is_handed_back else None
     return session.since(run.choices.copied_to) if session else ()
+
+
+def _is_left(run: Run) -> bool:
+    """Whether a conversation rests with a terminal."""
+    return run.is_handed_back and run.state.ended
+
+
+def _said_since_back(run: Run) -> tuple[TerminalMessage, ...]:
+    if not _is_left(run):
+        return ()
+    return said_meanwhile(run, run.ended_at or 0) if run.choices.joins else said_since(run)
 
 
 def said_meanwhile(run: Run, since: int) -> tuple[TerminalMessage, ...]:

@@ -10,14 +10,16 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from sayso.agents.agent import items, mapping, shortened, words
 from sayso.clock import Clock, now_ms
+from sayso.file_events import IN_A_FILE, ON_THE_WAY
 
 TAIL = 4 * 1024 * 1024
 """Bytes before its end from which a file is read."""
@@ -32,7 +34,12 @@ QUEUE_PATIENCE = 10_000
 _NOT_TYPED = ("<command-", "<local-command-", "<bash-", "<task-notification", "<system-reminder")
 """How texts begin that Claude Code notes as a person's, though a command of its own said them. What it was told
 has a `promptSource`, and is no such text however it begins."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]")
+"""What Claude Code leaves out of the names of its folders, which are those of projects."""
 _INTERRUPTED = "[Request interrupted by user"
+_FILLER = "<synthetic>", "No response requested."
+"""The model and the words of what Claude Code notes after an interruption, so that somebody has answered: nobody said
+that, and no terminal shows it."""
 _BEGUN, _OVER = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
 """How Codex notes that a turn begins and that it is over."""
 _SAID = ("UserMessage", "AgentMessage")
@@ -50,13 +57,27 @@ class TerminalMessage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TurnMark:
+    """A turn began, or was over."""
+
+    at: int
+    begins: bool
+    said_since: int
+    """How many messages there are after it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TerminalSession:
     """One session as its file tells it."""
 
     in_turn: bool
     messages: tuple[TerminalMessage, ...]
+    begins: bool = False
+    """Whether it is in a turn only because one is about to begin: so it seems for as long as QUEUE_PATIENCE."""
     steps: tuple[str, ...] = ()
     """The agent's own names for what has happened in it, in order: entries of Claude Code, turns of Codex."""
+    turns: tuple[TurnMark, ...] = ()
+    """When turns of Codex began and were over, the last one first."""
 
     @property
     def last_step(self) -> str:
@@ -76,8 +97,14 @@ class TerminalSession:
         return self._split(step)[1][:MOST_MESSAGES]
 
     def before(self, moment: int) -> tuple[TerminalMessage, ...]:
-        """What was last said in it until then."""
-        return tuple(message for message in self.messages if message.at < moment)[-MOST_MESSAGES:]
+        """What was last said in it until then, without the turn that went on at that moment."""
+        last = next((turn for turn in self.turns if turn.at <= moment), None)
+        said = self.messages[: -last.said_since or None] if last and last.begins else self.messages
+        return tuple(message for message in said if message.at <= moment)[-MOST_MESSAGES:]
+
+    def step_at(self, moment: int) -> str:
+        """How far it had come by then, as far as something was said; empty where that is not known."""
+        return next((message.step for message in reversed(self.messages) if message.at <= moment), "")
 
     def between(self, moment: int, step: str) -> tuple[TerminalMessage, ...]:
         """What was last said in it after a moment, without what was said in this step."""
@@ -105,19 +132,66 @@ def session_files(agent: str, session: str, environ: Mapping[str, str] = os.envi
     return list(_places(agent, session, environ)) if _SESSION.fullmatch(session) else []
 
 
-def _places(agent: str, session: str, environ: Mapping[str, str]) -> Iterator[Path]:
+def places_to_watch(
+    agent: str, session: str, project: str, environ: Mapping[str, str] = os.environ
+) -> list[tuple[Path, int]]:
+    """Where there will be news of a session, for `file_events`: its files, else the folder in which the first one, or
+    what leads to it, is yet to come."""
+    if found := session_files(agent, session, environ):
+        return [(path, IN_A_FILE) for path in found]
+    if not _SESSION.fullmatch(session) or (root := _root(agent, environ)) is None:
+        return []
+    today = datetime.now().strftime("%Y/%m/%d")  # as Codex names its folders, by the clock on the wall
+    inside = _NOT_IN_NAMES.sub("-", project) if agent == "claude" else today
+    deepest = next((folder for folder in (root / inside, *(root / inside).parents) if folder.is_dir()), None)
+    return [(deepest, ON_THE_WAY)] if deepest else []
+
+
+def stamp_of(files: Iterable[Path]) -> tuple[object, ...]:
+    """Another one whenever one of these files has changed."""
+    return tuple(_stamp_of(path) for path in files)
+
+
+def _stamp_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+
+
+def _root(agent: str, environ: Mapping[str, str]) -> Path | None:
+    """The folder in which an agent keeps its sessions."""
     home = Path(environ.get("HOME") or os.path.expanduser("~"))
     match agent:
         case "claude":
-            root = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
-            found = root.glob(f"*/{session}.jsonl")
+            return Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
         case "codex":
-            root = Path(environ.get("CODEX_HOME") or home / ".codex") / "sessions"
-            found = root.glob(f"*/*/*/rollout-*-{session}.jsonl")
-        case _:
+            return Path(environ.get("CODEX_HOME") or home / ".codex") / "sessions"
+    return None
+
+
+def _places(agent: str, session: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    if (root := _root(agent, environ)) is None:
+        return
+    real = Path(os.path.realpath(root))
+    for pattern in (f"*/{session}.jsonl",) if agent == "claude" else _codex_patterns(session):
+        found = [path for path in root.glob(pattern) if real in Path(os.path.realpath(path)).parents]
+        yield from found
+        if found:
             return
-    real = os.path.realpath(root)
-    yield from (path for path in found if Path(real) in Path(os.path.realpath(path)).parents)
+
+
+def _codex_patterns(session: str) -> Iterator[str]:
+    """First in the folder of the day on which it began, which its name tells, a UUID of version 7: there are many."""
+    file = f"rollout-*-{session}.jsonl"
+    # Who makes up a name may make up a time that is none.
+    with suppress(ValueError, OverflowError):
+        began = datetime.fromtimestamp(int(session.replace("-", "")[:12], 16) / 1000)
+        # By the clock on the wall where it began.
+        days = [began + timedelta(days=days) for days in (0, -1, 1)] if session[14] == "7" else []
+        yield from (f"{day:%Y/%m/%d}/{file}" for day in days)
+    yield f"*/*/*/{file}"
 
 
 def _last_lines(path: Path) -> list[bytes] | None:
@@ -155,10 +229,12 @@ _CLAUDES = (b'"type":"user"', b'"type":"assistant"', b'"subtype":"turn_duration"
 def _claude(lines: Sequence[bytes], now: int) -> TerminalSession:
     entries = [entry for entry in _newest_first(lines, *_CLAUDES) if entry.get("isSidechain") is not True]
     states = (state for entry in entries if (state := _leaves_in_turn(entry)) is not None)
-    in_turn = next(states, False) or _begins_next(entries, now)
+    at_work = next(states, False)
+    begins = not at_work and _begins_next(entries, now)
     said = [message for entry in entries for message in _claude_message(entry)]
     steps = [_step(entry.get("uuid")) for entry in entries if entry.get("type") in ("user", "assistant")]
-    return TerminalSession(in_turn=in_turn, messages=_in_order(said), steps=tuple(filter(None, reversed(steps))))
+    in_order = tuple(filter(None, reversed(steps)))
+    return TerminalSession(in_turn=at_work or begins, begins=begins, messages=_in_order(said), steps=in_order)
 
 
 def _step(name: object) -> str:
@@ -204,7 +280,7 @@ def _begins_next(entries: Sequence[Mapping[str, Any]], now: int) -> bool:
 
 def _claude_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
     text = _text_of(mapping(entry.get("message"))).strip()
-    if text and not _is_noted(entry) and not _is_interruption(entry):
+    if text and not _is_noted(entry) and not _is_interruption(entry) and not _is_filler(entry):
         by_person, step = entry["type"] == "user", _step(entry.get("uuid"))
         yield TerminalMessage(by_person=by_person, text=shortened(text), at=_moment(entry), step=step)
 
@@ -223,6 +299,11 @@ def _is_interruption(entry: Mapping[str, Any]) -> bool:
     return not is_told and _text_of(mapping(entry.get("message"))).startswith(_INTERRUPTED)
 
 
+def _is_filler(entry: Mapping[str, Any]) -> bool:
+    message = mapping(entry.get("message"))
+    return (message.get("model"), _text_of(message).strip()) == _FILLER
+
+
 def _text_of(message: Mapping[str, Any]) -> str:
     content = message.get("content")
     parts = [words(part.get("text")) for part in items(content) if part.get("type") == "text"]
@@ -239,7 +320,19 @@ def _codex(lines: Sequence[bytes]) -> TerminalSession:
     said = [message for entry in entries for message in _codex_message(entry)]
     turns = [turn for entry in reversed(entries) if (turn := _turn_of(entry))]
     in_turn = bool(states and states[0])
-    return TerminalSession(in_turn=in_turn, messages=_in_order(said), steps=tuple(dict.fromkeys(turns)))
+    return TerminalSession(
+        in_turn=in_turn, messages=_in_order(said), steps=tuple(dict.fromkeys(turns)), turns=_turns(entries)
+    )
+
+
+def _turns(newest_first: Sequence[Mapping[str, Any]]) -> tuple[TurnMark, ...]:
+    marks, said = list[TurnMark](), 0
+    for entry in newest_first:
+        kind = words(mapping(entry.get("payload")).get("type"))
+        if kind in (*_BEGUN, *_OVER):
+            marks.append(TurnMark(at=_moment(entry), begins=kind in _BEGUN, said_since=said))
+        said += sum(1 for _ in _codex_message(entry))
+    return tuple(marks)
 
 
 def _turn_of(entry: Mapping[str, Any]) -> str:

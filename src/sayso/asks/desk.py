@@ -22,7 +22,7 @@ from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
 from sayso.asks.table import AskTable
-from sayso.clock import FAR_FUTURE, Clock, now_ms
+from sayso.clock import Clock, now_ms
 from sayso.errors import (
     AlreadySettled,
     AmbiguousId,
@@ -116,12 +116,13 @@ class AskDesk:
             return self.change(lambda table: table.open(new, None, ""))
         return self.change(lambda table: opening.leave(table, new, bell, sessions))
 
-    def succeed(self, new: NewAsk) -> Held:
+    def succeed(self, new: NewAsk, told: Set[str] = frozenset()) -> Held:
         """Open or take up the ask as `hold` does, in the place of all others of its run and tool that are open: the
-        newest question of a stream is the only one that can be answered."""
+        newest question of a stream is the only one that can be answered. What its run has put before, and was not
+        `told` the outcome of, is taken up although somebody waits for it."""
         check_texts(new)
         bell, sessions = self._store.bell(), self._sessions()
-        return self.change(lambda table: opening.succeed(table, new, bell, sessions))
+        return self.change(lambda table: opening.succeed(table, new, bell, sessions, told))
 
     # Holding
 
@@ -397,10 +398,22 @@ class AskDesk:
         most: int = 100,
     ) -> list[Ask]:
         """A page of the asks that ended, newest first. With a person: those that person may see."""
-        time_, id_ = (before.ended_at or 0, before.id) if before else (FAR_FUTURE, "")
-        pattern = rows.pattern(search) if search else None
-        place = {"before_time": time_, "before_id": id_}
-        return self._all("history", project=project, person=person, pattern=pattern, most=most, **place)
+        from sayso.asks import history_index  # only here: servers of agents have no use for it
+
+        words = rows.searchable(search)
+        pattern = rows.pattern(search) if words else None
+        wanted = history_index.Wanted(words=words, pattern=pattern, project=project, person=person)
+        place = (before.ended_at or 0, before.id) if before else history_index.NEWEST
+        found = self._store.read(lambda tx: history_index.find(tx, wanted, place, most))
+        return [rows.read(row) for row in found]
+
+    def index_history(self, ending: threading.Event | None = None) -> int:
+        """Index for the search what is not yet, in steps on a connection of its own, until `ending` is set; whoever
+        searches meanwhile finds everything. How many blocks were indexed."""
+        from sayso.asks import history_index
+
+        with self._store.aside() as apart:
+            return history_index.grow(apart, self._clock, ending or threading.Event())
 
     def ended_of(self, asker: Asker, since: int, *, person: str | None = None, most: int = 100) -> list[Ask]:
         """What has ended since then of what was put from the terminal, by the run or with the token of an asker."""
@@ -438,21 +451,25 @@ class AskDesk:
                 self._forget_surface(row["process"])
         return [Settler(person=row["person"], surface=row["surface"]) for row in surfaces if row["process"] in living]
 
-    def keep_draft(self, ask_id: str, person: str, body: str) -> None:
-        """Remember what a person has typed so far; the surface chooses the form. Empty: forget it."""
+    def keep_draft(self, ask_id: str, person: str, body: str, *, only_over: Callable[[str], bool] | None = None) -> str:
+        """Remember what a person has typed so far; the surface chooses the form. Empty: forget it.
 
-        def work(table: AskTable) -> None:
+        What is kept then: another one where `only_over` is not true of it, because they went on elsewhere meanwhile."""
+
+        def work(table: AskTable) -> str:
+            if only_over and (there := _draft(table.tx, ask_id, person)) and not only_over(there):
+                return there
             if not body:
                 table.tx.run("drop_draft", ask_id=ask_id, person=person)
             elif table.tx.one("ask_by_id", id=ask_id):
                 # As JSON, because PostgreSQL takes no NUL in a text.
                 table.tx.run("put_draft", ask_id=ask_id, person=person, body=json.dumps(body), now=table.now)
+            return body
 
-        self.change(work)
+        return self.change(work)
 
     def draft(self, ask_id: str, person: str) -> str:
-        row = self._store.read(lambda tx: tx.one("draft", ask_id=ask_id, person=person))
-        return str(json.loads(row["body"])) if row else ""
+        return self._store.read(lambda tx: _draft(tx, ask_id, person))
 
     def drafts(self, person: str) -> set[str]:
         """The ids of the asks that this person has begun to answer."""
@@ -488,6 +505,17 @@ class AskDesk:
 
         def work(table: AskTable) -> list[Snoozed]:
             found = table.tx.all("snoozes_of", person=person, now=table.now)
+            return [Snoozed(ask=rows.read(row), until=row["snoozed_until"]) for row in found]
+
+        return self.read(work)
+
+    def back(self, person: str, since: int) -> list[Snoozed]:
+        """What a person had put off and has come back since then, at its time or with news of it, and is still open.
+        What they have put back themselves is not among it."""
+        from sayso.asks.snoozing import Snoozed
+
+        def work(table: AskTable) -> list[Snoozed]:
+            found = table.tx.all("back_from_snooze", person=person, since=since, now=table.now)
             return [Snoozed(ask=rows.read(row), until=row["snoozed_until"]) for row in found]
 
         return self.read(work)
@@ -548,11 +576,24 @@ class AskDesk:
 
     def forget(self, ask_id: str, tool: str) -> None:
         """Delete what this tool has asked, whatever became of it. Never a permission."""
-        self.change(lambda table: table.tx.run("delete_ask", id=ask_id, tool=tool))
+
+        def work(table: AskTable) -> None:
+            for row in table.tx.all("ask_by_id", id=ask_id):
+                if row["tool"] == tool:
+                    table.unindex_ask(ask_id, row["ended_at"])
+            table.tx.run("delete_ask", id=ask_id, tool=tool)
+
+        self.change(work)
 
     def forget_unattended(self, tool: str) -> None:
         """Delete all that this tool has asked and nobody waits for. Never a permission."""
-        self.change(lambda table: table.tx.run("delete_unattended", tool=tool))
+
+        def work(table: AskTable) -> None:
+            for row in table.tx.all("ended_asks_of_tool", tool=tool):
+                table.unindex_ask(row["id"], row["ended_at"])
+            table.tx.run("delete_unattended", tool=tool)
+
+        self.change(work)
 
     def clean_up(self, keep: Retention, ending: threading.Event | None = None) -> CleanedUp:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;
@@ -564,7 +605,7 @@ class AskDesk:
 
     def _deliver(self, table: AskTable, held: Held) -> Ask:
         ask = table.get(held.ask.id)
-        if ask.state is State.PENDING or not holding.is_held(ask, held):
+        if ask.state is State.PENDING or not (holding.is_held(ask, held) or holding.was_told(ask, held)):
             return ask
         sent = replace(ask, wait=None, delivered_at=ask.delivered_at or table.now)
         if not ask.state.answerable and not self._keeps_history(ask):
@@ -625,3 +666,8 @@ def _inbox(table: AskTable, after: Ask | None, most: int, **wanted: object) -> l
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])
+
+
+def _draft(tx: Transaction, ask_id: str, person: str) -> str:
+    row = tx.one("draft", ask_id=ask_id, person=person)
+    return str(json.loads(row["body"])) if row else ""

@@ -7,7 +7,7 @@ goes on in the browser.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sayso.asks.model import Answer, Ask, Attachment, Kind, Question
@@ -38,6 +38,8 @@ class Draft:
     said: Mapping[str, Said] = field(default_factory=dict)
     step: int = 0
     reason: str = ""
+    unclear: str = ""
+    """What they began to write that an agent should explain."""
     edit: str | None = None
 
     def of(self, question: Question) -> Said:
@@ -47,8 +49,70 @@ class Draft:
         return replace(self, said={**self.said, question.id: said})
 
     @property
+    def has_files(self) -> bool:
+        return any(said.attachments for said in self.said.values())
+
+    @property
     def empty(self) -> bool:
-        return not self.reason and self.edit is None and all(said.empty for said in self.said.values())
+        return (
+            not self.reason
+            and not self.unclear
+            and self.edit is None
+            and all(said.empty for said in self.said.values())
+        )
+
+
+def with_known(draft: Draft, there: Iterable[Attachment]) -> Draft:
+    """The draft with what is known of the files that are there; others are left out."""
+    known = {each.id: each for each in there}
+    return replace(draft, said={name: _with_known(said, known) for name, said in draft.said.items()})
+
+
+def _with_known(said: Said, known: Mapping[str, Attachment]) -> Said:
+    return replace(said, attachments=tuple(known[each.id] for each in said.attachments if each.id in known))
+
+
+def is_same(one: Draft, other: Draft) -> bool:
+    """Whether the same was entered, wherever the person was in it."""
+    return replace(one, step=0) == replace(other, step=0)
+
+
+def merged(before: Draft, ours: Draft, theirs: Draft) -> Draft:
+    """What was entered in two places, each going on with what was there before: nothing of either is lost. A choice is
+    the one that was made here."""
+    names = dict.fromkeys((*theirs.said, *ours.said))
+    said = {name: _merged(*(each.said.get(name, Said()) for each in (before, ours, theirs))) for name in names}
+    return replace(
+        ours,
+        said={name: each for name, each in said.items() if not each.empty},
+        reason=_text_of_both(before.reason, ours.reason, theirs.reason),
+        unclear=_text_of_both(before.unclear, ours.unclear, theirs.unclear),
+        edit=theirs.edit if ours.edit == before.edit else ours.edit,
+    )
+
+
+def _merged(before: Said, ours: Said, theirs: Said) -> Said:
+    if ours == before:
+        return theirs
+    files = {each.id: each for each in (*theirs.attachments, *ours.attachments)}
+    return replace(
+        ours,
+        text=_text_of_both(before.text, ours.text, theirs.text),
+        note=_text_of_both(before.note, ours.note, theirs.note),
+        attachments=ours.attachments if theirs.attachments == before.attachments else tuple(files.values()),
+    )
+
+
+def _text_of_both(before: str, ours: str, theirs: str) -> str:
+    """Where both went on with the same words, one after the other; a text that was written anew stands below the other
+    unless that has all of it."""
+    if ours == before or ours in theirs:
+        return theirs
+    if theirs == before or theirs in ours:
+        return ours
+    if before and ours.startswith(before):
+        return theirs + ours[len(before) :]
+    return f"{theirs}\n{ours}"
 
 
 def answer(question: Question, said: Said) -> Answer:
@@ -77,6 +141,7 @@ def to_json(ask: Ask, draft: Draft) -> str:
     entered = {key: asdict(said) for key, said in draft.said.items() if not said.empty}
     told = [asdict(given) for given in answers(ask, draft)]
     body = {"answers": told, "entered": entered, "step": draft.step, "reason": draft.reason, "edit": draft.edit}
+    body |= {"unclear": draft.unclear} if draft.unclear else {}
     return json.dumps(body, ensure_ascii=False)
 
 
@@ -97,7 +162,13 @@ def from_json(ask: Ask, body: str) -> Draft:
     step = data.get("step")
     step = step if isinstance(step, int) and 0 <= step <= len(ask.questions) else 0
     edit = data.get("edit")
-    return Draft(said=known, step=step, reason=_text(data.get("reason")), edit=edit if isinstance(edit, str) else None)
+    return Draft(
+        said=known,
+        step=step,
+        reason=_text(data.get("reason")),
+        unclear=_text(data.get("unclear")),
+        edit=edit if isinstance(edit, str) else None,
+    )
 
 
 def _known(question: Question, said: Said) -> Said:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sayso.asks.model import Answer, Ask, Attachment
+from sayso.asks.model import ATTACHED, Answer, Ask, Attachment
 from sayso.errors import NotFound
 from sayso.files import replace_file
 from sayso.records import record, replace
@@ -80,7 +80,7 @@ def with_places(ask: Ask, files: Sequence[HandedFile]) -> Ask:
 
 
 def _said(answer: Answer, places: Mapping[str, str]) -> Answer:
-    lines = [f"[Attached: {each.name} ({each.media}), {places.get(each.id, _GONE)}]" for each in answer.attachments]
+    lines = [f"{ATTACHED}{each.name} ({each.media}), {places.get(each.id, _GONE)}]" for each in answer.attachments]
     return replace(answer, note="\n".join(filter(None, (answer.note, *lines))))
 
 

@@ -81,13 +81,21 @@ def attach(table: AskTable, ask_id: str, bell: Bell, timeout_ms: int | None, ask
 
 
 def take_again(table: AskTable, held: Held) -> Ask:
-    ask = table.get(held.ask.id)
-    return ask if ask.wait or ask.delivered else take(table, ask, held.wait)
+    ask, until = table.get(held.ask.id), held.wait.until
+    # Timed out by its own limit, its call has ended: nobody would wait there.
+    ran_out = ask.state is State.TIMED_OUT and until is not None and until <= table.now
+    return ask if ask.wait or ask.delivered or ran_out else take(table, ask, held.wait)
 
 
 def is_held(ask: Ask, held: Held) -> bool:
     """Whether it still is this very wait that holds the ask."""
     return ask.wait is not None and ask.wait.id == held.wait.id
+
+
+def was_told(ask: Ask, held: Held) -> bool:
+    """Whether a wait that others have ended, because they took its process for dead, told the outcome all the same, and
+    nobody else is about to. One that told of a timeout tells nothing of the answer that came after it."""
+    return ask.wait is None and not ask.delivered and ask.outcome is not None and held.ask.outcome == ask.outcome
 
 
 # How a wait ends

@@ -25,10 +25,15 @@ FINISH_SECONDS = 5.0
 
 
 class LeavingWaits:
-    """The waits that are about to end, and those that the store wrongly has. `forget` is told whom nobody waits for."""
+    """The waits that are about to end, and those that the store wrongly has. `forget` is told whom nobody waits for,
+    and gives it back with the ask as it ended; `stuck` is called when there is something that the store could not be
+    told."""
 
-    def __init__(self, desk: AskDesk, threads: Threads, forget: Callable[[str], object]) -> None:
-        self._desk, self._do, self._forget = desk, threads.do, forget
+    def __init__(
+        self, desk: AskDesk, threads: Threads, forget: Callable[[Held], Held], stuck: Callable[[], object]
+    ) -> None:
+        self._desk, self._do, self._forget, self._note_stuck = desk, threads.do, forget, stuck
+        self._handing_over: set[str] = set()
         self._next: list[tuple[Held, str]] = []
         self._letting_go = asyncio.Lock()
         self._stuck = Leaving()
@@ -60,7 +65,7 @@ class LeavingWaits:
 
     async def release(self, held: Held, why: str) -> None:
         """Let the wait end without an outcome, whatever else is being cancelled around it."""
-        self._forget(held.wait.id)
+        self._forget(held)
         self._next.append((held, why))
         await seen_through(self._release_next())
 
@@ -95,6 +100,13 @@ class LeavingWaits:
             delivered=stuck.delivered + leaving.delivered,
             unread=stuck.unread + leaving.unread,
         )
+        self._note_stuck()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the store is yet to be told something, or has a wait that may be nobody's."""
+        # What is doubtful is among the strays, if it is there at all.
+        return bool(self._strays or self._stuck.known or self._stuck.delivered or self._stuck.unread)
 
     async def end_strays(self, strays: Set[str]) -> None:
         """End waits that the store has and nobody here waits on. Seen twice: one seen once may be about to begin."""
@@ -126,7 +138,8 @@ class LeavingWaits:
 
     async def delivered(self, held: Held) -> None:
         """Note that the outcome has reached the agent."""
-        self._forget(held.wait.id)
+        held = self._forget(held)
+        self._handing_over.add(held.ask.id)
         try:
             await self._do(self._desk.delivered, held)
         except SaysoError as error:
@@ -134,6 +147,13 @@ class LeavingWaits:
             if isinstance(error, StoreError):
                 # Until it is noted, the agent may get the same answer once more; better than never.
                 self.stay(Leaving(delivered=(held,)))
+        finally:
+            self._handing_over.discard(held.ask.id)
+
+    @property
+    def handed_over(self) -> set[str]:
+        """The asks whose outcome the agent has, though the store may not know yet."""
+        return self._handing_over | {held.ask.id for held in self._stuck.delivered}
 
     async def _take_back_after(self, noted: asyncio.Task[None], held: Held) -> None:
         await asyncio.wait([noted])

@@ -67,6 +67,10 @@ class Attachment:
         return self.media.startswith("image/")
 
 
+ATTACHED = "[Attached: "
+"""How a line of a note begins that says where a file lies."""
+
+
 @record
 class NewAttachment:
     """An attachment with what is in it."""
@@ -112,6 +116,8 @@ _MARKS = ("(recommended)", "[recommended]")
 YES = Option(id="yes", label="Yes")
 NO = Option(id="no", label="No")
 
+DECISION = "decision"
+"""The question of a permission whose options are ours."""
 SAY_SO = "approve"
 """The id of the one question of a command that waits for a person's say-so."""
 ALLOWING = ("yes", "allow", "always")

@@ -6,10 +6,12 @@ What a file is, its content says; what its sender calls it counts for nothing bu
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 from sayso import pictures
 from sayso.asks.model import Attachment, NewAttachment
 from sayso.errors import InvalidInput, Problem
+from sayso.files import read_regular
 from sayso.hashes import sha256
 from sayso.text import quoted
 
@@ -48,6 +50,20 @@ def prepared(name: str, data: bytes, path: str = "file") -> NewAttachment:
         height=height,
     )
     return NewAttachment(kept=kept, data=clean)
+
+
+def from_disk(named: str, most: int, path: str = "file") -> tuple[str, bytes]:
+    """The name of a file that a person has named, and what is in it. InvalidInput: it cannot be read, or is too
+    large."""
+    try:
+        file = Path(named).expanduser()
+        data = read_regular(file, most)
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise _refused(path, f"{quoted(named)} cannot be read: {why}. Name a file that is there.") from error
+    if len(data) > most:
+        raise _refused(path, f"{quoted(named)} is larger than {most / 1_000_000:g} MB. Send a smaller one.")
+    return file.name, data
 
 
 def safe_name(name: str, ending: str = "") -> str:

@@ -5,7 +5,7 @@ Functions of one transaction, for the desk, which tells what each is for.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from sayso.asks.holding import Held, new_wait, take
 from sayso.asks.model import Ask, Away, NewAsk, State
@@ -30,8 +30,11 @@ def leave(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions) -> 
     return table.change(left, earlier, kind="unattended", detail="the agent did not wait")
 
 
-def succeed(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions) -> Held:
-    earlier = _left_behind(table, new, bell, sessions)
+def succeed(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions, told: Set[str]) -> Held:
+    alike = [ask for ask in table.all("alike", fingerprint=new.fingerprint) if ask.id not in told]
+    # One that its own run has put before is that one, whoever waits for it: its poster may have heard nothing of it.
+    own = [ask for ask in alike if ask.asker.run == new.asker.run]
+    earlier = _first_choice(own) or _first_choice(_free(alike, new, bell, sessions))
     for older in table.all("asks_of_run", run_id=new.asker.run, tool=new.tool):
         if older.state.answerable and (earlier is None or older.id != earlier.id):
             table.change(replace(older, state=State.SUPERSEDED, ended_at=table.now), older, kind="superseded")
@@ -46,13 +49,21 @@ def _held(table: AskTable, new: NewAsk, earlier: Ask | None, bell: Bell, wait_id
 
 
 def _left_behind(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions) -> Ask | None:
-    """The ask of an identical call whose wait has ended and whose answer its session never received: one that is
-    settled before one that is not, then the newest."""
-    alike = sessions.belonging(table.all("alike", fingerprint=new.fingerprint), new.asker)
-    holders = {ask.wait.process for ask in alike if ask.wait}
+    """The ask of an identical call whose wait has ended and whose answer its session never received."""
+    return _first_choice(_free(table.all("alike", fingerprint=new.fingerprint), new, bell, sessions))
+
+
+def _free(alike: Sequence[Ask], new: NewAsk, bell: Bell, sessions: AgentSessions) -> list[Ask]:
+    """Those that this session may take up: its own, and of those that are gone, for which nobody waits."""
+    found = sessions.belonging(alike, new.asker)
+    holders = {ask.wait.process for ask in found if ask.wait}
     living = bell.alive(holders) if holders else set()
-    free = [ask for ask in alike if _wait_is_over(ask, living)]
-    return max(free, key=lambda ask: (not ask.state.answerable, ask.created_at), default=None)
+    return [ask for ask in found if _wait_is_over(ask, living)]
+
+
+def _first_choice(alike: Sequence[Ask]) -> Ask | None:
+    """One that is settled before one that is not, then the newest."""
+    return max(alike, key=lambda ask: (not ask.state.answerable, ask.created_at), default=None)
 
 
 def _wait_is_over(ask: Ask, living: Set[str]) -> bool:

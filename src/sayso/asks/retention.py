@@ -68,12 +68,15 @@ def _expire(table: AskTable, keep: Retention) -> int:
 
 def _delete(table: AskTable, keep: Retention) -> int:
     bounds = keep.bounds(table.now)
-    return table.tx.run(
+    deleted = table.tx.run(
         "delete_ended",
         ended_before=bounds["ended_before"],
         undelivered_before=bounds["undelivered_before"],
         most=STEP,
     )
+    if deleted:
+        table.unindex(table.tx.all("history_blocks_before", time=bounds["ended_before"]))
+    return deleted
 
 
 def lapse(table: AskTable, ask_id: str, keeps_history: Callable[[Ask], bool]) -> Ask:

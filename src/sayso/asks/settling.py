@@ -36,7 +36,8 @@ def who_was_first(ask: Ask, now: int) -> str:
     ago = "just now" if since == "now" else f"{since} ago"
     if ask.outcome is None:
         return f"This ask can no longer be answered: it is {ask.state}, {ago}."
-    by = f"in {ask.outcome.surface}" + (f" by {ask.outcome.person}" if ask.outcome.person else "")
+    at = "at the" if ask.outcome.surface == "command line" else "in"
+    by = f"{at} {ask.outcome.surface}" + (f" by {ask.outcome.person}" if ask.outcome.person else "")
     if ask.outcome.surface == CLIENT_FORM:
         by = f"through {ask.asker.client or 'the client'}'s own form"
     how = (ask.outcome.verdict or ask.state).removesuffix("_elsewhere").replace("_", " ")

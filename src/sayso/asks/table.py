@@ -1,6 +1,7 @@
 """The asks as a table, open for one transaction at one moment: each entry is one compare-and-set and leaves an event.
 
-It knows how a change is kept. Which changes there are is told at the desk, in opening, holding and retention.
+It knows how a change is kept. Which there are, `life_cycle` tells; they are made at the desk, in opening, holding and
+retention.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sayso.asks import attachments, crowds, happening, quota, rows
 from sayso.asks.model import Ask, Away, Event, NewAsk, Settler, Wait
 from sayso.errors import Conflict, NotFound
 from sayso.records import replace
-from sayso.store import Transaction
+from sayso.store import Row, Transaction
 
 
 class AskTable:
@@ -82,14 +83,32 @@ class AskTable:
 
     def change(self, after: Ask, before: Ask, *, kind: str, by: Settler | None = None, detail: str = "") -> Ask:
         """Have it be `after` if it still is `before`, else the transaction is run again on what there is then."""
+        from sayso.asks import life_cycle  # who only looks at asks does without
+
+        life_cycle.check(after, before, kind, by)
         changed = replace(after, version=before.version + 1, changed_at=self.now)
         self.tx.wake_only(*(wait.process for wait in (before.wait, after.wait) if wait))
         if not self.tx.run("change_ask", **rows.changes(changed), version=before.version):
             raise Conflict
         if _is_news(changed, before):
-            self.tx.run("drop_snoozes", ask_id=changed.id)
+            self.tx.run("end_snoozes", ask_id=changed.id, now=self.now)
+        if _reads_otherwise(changed, before):
+            for ended_at in {before.ended_at, changed.ended_at}:
+                self.unindex_ask(changed.id, ended_at)
         self._note(changed, before, kind=kind, by=by, detail=detail)
         return changed
+
+    def unindex(self, blocks: list[Row]) -> None:
+        """Have these blocks of the history no longer looked up in the index: something in them is not what it was."""
+        if blocks:
+            from sayso.asks.history_index import forget  # few of them change after they were indexed
+
+            forget(self.tx, blocks)
+
+    def unindex_ask(self, ask_id: str, ended_at: int | None) -> None:
+        """The same for the block of an ask that ended then."""
+        if ended_at is not None:
+            self.unindex(self.tx.all("history_block_with", time=ended_at, id=ask_id))
 
     def _note(self, ask: Ask, before: Ask | None, *, kind: str, by: Settler | None = None, detail: str = "") -> None:
         self.tx.run(
@@ -129,6 +148,14 @@ class AskTable:
         chain.append(self.tx, self._happened, self._told)
         self._happened.clear()
         self._told.clear()
+
+
+def _reads_otherwise(after: Ask, before: Ask) -> bool:
+    """Whether the history finds it at another place, or by other words."""
+    now, then = (
+        (ask.ended_at, ask.title, ask.questions, ask.outcome, ask.wanted, ask.asker) for ask in (after, before)
+    )
+    return now != then
 
 
 def _is_news(after: Ask, before: Ask) -> bool:

@@ -41,6 +41,9 @@ class Handover(StrEnum):
     """The agent is at work, and will come for it."""
     KEPT = "kept"
     """Nobody is there to be told. The agent gets it when it asks the same again."""
+    KEPT_FOR_SESSION = "kept for its session"
+    """The same for an agent over HTTP, of which nobody hears that it was ended: another session of it gets it only once
+    the one that asked is known to be gone."""
 
 
 _HANDOVER = {
@@ -68,7 +71,13 @@ def handover(ask: Ask) -> Handover:
         return Handover.RECEIVED
     if ask.wait:
         return Handover.ON_ITS_WAY
-    return _HANDOVER[ask.away]
+    kept = _HANDOVER[ask.away]
+    return Handover.KEPT_FOR_SESSION if kept is Handover.KEPT and is_of_one_session(ask) else kept
+
+
+def is_of_one_session(ask: Ask) -> bool:
+    """Whether an outcome that nobody waits for may have to wait for the very session that asked."""
+    return bool(ask.asker.agent) and not ask.asker.run
 
 
 def session_of(asker: Asker) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from types import TracebackType
 
 from sayso.asks.desk import AskDesk, Held
@@ -25,8 +25,8 @@ from sayso.store.bell import LOOK_EVERY, Listener
 
 logger = logging.getLogger(__name__)
 
-CONFIRM_EVERY = 15.0
-"""Seconds between two checks that the store and we know of the same waits."""
+CONFIRM_AFTER = 15.0
+"""Seconds after something has happened until it is checked that the store and we know of the same waits."""
 
 
 class Waiting:
@@ -40,7 +40,7 @@ class Waiting:
         """Runs plain code of the desk."""
         self._rung = asyncio.Event()
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
-        self.leaving = LeavingWaits(desk, threads, lambda wait_id: self._ends.pop(wait_id, None))
+        self.leaving = LeavingWaits(desk, threads, self._forget, self._rung.set)
         self.release, self.delivered = self.leaving.release, self.leaving.delivered
         self._listener: Listener | None = None
         self._watcher: asyncio.Task[None] | None = None
@@ -85,9 +85,9 @@ class Waiting:
             raise
         return await self._begin(held)
 
-    async def succeed(self, new: NewAsk) -> Held:
-        """The same, in the place of what its run has asked before."""
-        return await self._begin(await self.do(self.desk.succeed, new))
+    async def succeed(self, new: NewAsk, told: Set[str] = frozenset()) -> Held:
+        """The same, in the place of what its run has asked before; of some of that it was `told` the outcome."""
+        return await self._begin(await self.do(self.desk.succeed, new, told))
 
     async def attach(self, ask_id: str, timeout_ms: int | None = None, asker: Asker | None = None) -> Held | None:
         held = await self.do(self.desk.attach, ask_id, timeout_ms, asker)
@@ -146,20 +146,22 @@ class Waiting:
             self._watcher = asyncio.get_running_loop().create_task(endless("Looking for answers", self._watch))
 
     async def _watch(self) -> None:
-        """Endless until cancelled on leaving: look for ended waits after each ring, and now and then without."""
-        bell = self._store.bell()
-        confirm_at, falls = time.monotonic() + CONFIRM_EVERY, bell.hung_again
+        """Endless until cancelled on leaving: look for ended waits after each ring, and once more some time later."""
+        bell, falls = self._store.bell(), self._store.bell().hung_again
+        confirm_at: float | None = None
         self._rung.set()  # whatever rang before it began, or began anew
         while True:
-            async with Patience(confirm_at - time.monotonic()):
+            async with Patience(None if confirm_at is None else confirm_at - time.monotonic()):
                 await self._rung.wait()
+            if confirm_at is None:
+                confirm_at = time.monotonic() + CONFIRM_AFTER
             self._rung.clear()
             try:
                 await self._resolve()
                 if time.monotonic() >= confirm_at or bell.hung_again > falls:
                     falls = bell.hung_again
                     await self._confirm()
-                    confirm_at = time.monotonic() + CONFIRM_EVERY
+                    confirm_at = time.monotonic() + CONFIRM_AFTER if self.leaving.unsettled else None
             except SaysoError as error:
                 logger.warning("Cannot look for answers just now: %s", error)
                 # Once it works again, see at once what became of our waits.
@@ -176,8 +178,10 @@ class Waiting:
     async def _confirm(self) -> None:
         """Put back waits that others ended because they took us for dead; end those that nobody here waits on."""
         known = await self.do(self.desk.wait_ids)
-        for held in [held for wait_id, (held, end) in self._ends.items() if wait_id not in known and not end.done()]:
-            await self._put_back(held)
+        for held, end in [entry for wait_id, entry in self._ends.items() if wait_id not in known]:
+            # While others were put back, its call may have ended.
+            if held.wait.id in self._ends and not end.done():
+                await self._put_back(held)
         await self.leaving.end_strays(known - self._ends.keys())
 
     async def _put_back(self, held: Held) -> None:
@@ -189,6 +193,17 @@ class Waiting:
             return
         if ask.state is not State.PENDING:
             self._end(held.wait.id, ask)
+
+    @property
+    def in_hand(self) -> set[str]:
+        """The asks that calls of this process wait for or hand over, also while others take it for dead."""
+        return {held.ask.id for held, _ in self._ends.values()} | self.leaving.handed_over
+
+    def _forget(self, held: Held) -> Held:
+        _, end = self._ends.pop(held.wait.id, (held, None))
+        if held.ask.outcome or end is None or not end.done() or end.cancelled() or end.exception():
+            return held
+        return replace(held, ask=end.result())
 
     def _end(self, wait_id: str, ask: Ask) -> None:
         if (entry := self._ends.get(wait_id)) and not entry[1].done():

@@ -41,6 +41,14 @@ def picture_line(picture: Attachment) -> str:
     return f"{picture.name}, {picture.width} × {picture.height}"
 
 
+_PLACES = {"browser": "in the browser", "terminal": "in the terminal", "command line": "at the command line"}
+
+
+def place(surface: str, width: int) -> str:
+    """Where something was said: `at the command line`, `in Telegram`."""
+    return _PLACES.get(surface) or f"in {one_line(surface, width) or 'an unknown place'}"
+
+
 def project_name(asker: Asker, width: int) -> str:
     """The last part of the project's path, which tells projects apart."""
     return one_line(PurePath(asker.project).name, width)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import from_json
+from sayso.asks.draft import Draft, answers, from_json, to_json
 from sayso.asks.mark import mark
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.asks.quorum import is_asked, may_see
-from sayso.chats import wording
+from sayso.chats import questions, wording
 from sayso.chats.desk import MESSAGE_LIFE, ChatDesk, as_code
 from sayso.chats.kinds import adapter_of
 from sayso.chats.model import ChatKind, ChatLink, ChatSaid, Pressed, SentMessage, Wrote
@@ -34,6 +34,10 @@ SETTLED = "This is settled already. Nothing was changed."
 LOOK_FIRST = "Look at all of it, then confirm."
 TOO_QUICK = "That was quicker than anybody reads. Press again to allow it."
 SENT = "Sent."
+NOTED = "Noted. Nothing is sent yet."
+LOOK_AT_ALL = "Look at all of it, then press Send again."
+ENTERED_SINCE = "What you entered has changed since. Nothing was sent: look at all of it again."
+WHICH_ANSWER = "Press the answer that you want to change, then write."
 YES_NOTED = "Your yes is recorded. Others have to agree too."
 WHO_ARE_YOU = "I do not know you yet. Make a code where Sayso runs, with `sayso chat link`, and send it to me."
 WRONG_CODE = "This code is wrong, was used or is too old. Make another with `sayso chat link`."
@@ -83,7 +87,7 @@ class ChatAnswers:
             self._chats.note_place(message.id, press.place)
 
         def said(text: str) -> ChatSaid:
-            return ChatSaid(text=text, message=message.id, room=link.room, shown=text in (SENT, LOOK_FIRST, ""))
+            return ChatSaid(text=text, message=message.id, room=link.room, shown=text in (SENT, NOTED, LOOK_FIRST, ""))
 
         if message.created_at < self._clock() - MESSAGE_LIFE:
             return said(TOO_OLD)
@@ -100,7 +104,7 @@ class ChatAnswers:
             return NOT_YOURS
         if ask.state.answerable and mark(ask) != message.shown:
             return OTHER_NOW
-        if ask.state.answerable and not from_json(ask, self._asks.draft(ask.id, link.user)).empty:
+        if ask.state.answerable and not questions.can_go_on(ask, self._draft(ask, link.user)):
             return BEGUN
         try:
             return work(ask)
@@ -115,13 +119,42 @@ class ChatAnswers:
             return NOT_WHOLE
         if ask.is_permission:
             return self._decide(ask, message, choice, by)
-        only = ask.questions[0] if len(ask.questions) == 1 else None
-        place = int(choice[1:]) if choice[0] == wording.OPTION and choice[1:] else -1
-        if only is None or not 0 <= place < len(only.choices):
+        if questions.is_gone_through(ask):
+            return self._go_on(ask, message, choice, by)
+        picked = questions.picked(ask, choice)
+        if picked is None:
             return NOT_OURS
-        picked = only.choices[place]
-        self._asks.answer(ask.id, [Answer(question=only.id, chosen=(picked.id,))], by)
+        self._asks.answer(ask.id, [Answer(question=ask.questions[0].id, chosen=(picked.id,))], by)
         return SENT
+
+    def _go_on(self, ask: Ask, message: SentMessage, choice: str, by: Settler) -> str:
+        """A press in an ask of several questions. All answers are sent by one that stood below them, and only once
+        there was time to read them."""
+        if not ask.state.answerable:
+            self._asks.answer(ask.id, (), by)  # says who was first
+        draft = self._draft(ask, by.person)
+        given = answers(ask, draft)
+        if choice[0] != questions.SEND:
+            after = questions.pressed(ask, draft, choice)
+            return self._enter(ask, message, after, by) if after else NOT_OURS
+        now, since = self._clock(), message.confirming_since
+        is_shown = choice == questions.SEND + questions.seal(given)
+        if not is_shown or since is None:
+            self._chats.confirm(message.id, now)
+            return LOOK_AT_ALL if is_shown else ENTERED_SINCE
+        if now - since < READING_MS:
+            return LOOK_AT_ALL
+        self._asks.answer(ask.id, given, by)
+        self._asks.keep_draft(ask.id, by.person, "")
+        return SENT
+
+    def _enter(self, ask: Ask, message: SentMessage, draft: Draft, by: Settler) -> str:
+        self._asks.keep_draft(ask.id, by.person, to_json(ask, draft))
+        self._chats.confirm(message.id, self._clock() if draft.step == len(ask.questions) else None)
+        return NOTED
+
+    def _draft(self, ask: Ask, person: str) -> Draft:
+        return from_json(ask, self._asks.draft(ask.id, person))
 
     def _decide(self, ask: Ask, message: SentMessage, choice: str, by: Settler) -> str:
         """Allow it only by two presses, on a message that shows all of it."""
@@ -171,20 +204,32 @@ class ChatAnswers:
         if message is None:  # nobody who is linked is made somebody else by a code, nor told whether it is one
             return ChatSaid(text=OR_A_CODE if code else WHICH)
         by = Settler(person=link.user, surface=kind.label, attempt=f"{kind} {wrote.id}")
-        said = self._settled(message, link, lambda ask: self._say(kind, ask, wrote.text, by))
+        said = self._settled(message, link, lambda ask: self._say(kind, ask, message, wrote.text, by))
         return ChatSaid(text=said, message=message.id)
 
-    def _say(self, kind: ChatKind, ask: Ask, text: str, by: Settler) -> str:
+    def _say(self, kind: ChatKind, ask: Ask, message: SentMessage, text: str, by: Settler) -> str:
         """Words count only where the message showed all that is asked."""
         if ask.is_permission:
             return PRESS
         if not text.strip() or not _shows_all(kind, ask):
             return NOT_WHOLE
+        if questions.is_gone_through(ask):
+            return self._note(ask, message, text, by)
         only = ask.questions[0]
-        if not wording.takes_words(only):
-            return PRESS if only.choices else NOT_WHOLE
+        if not only.takes_own_text:
+            return PRESS
         self._asks.answer(ask.id, [Answer(question=only.id, text=text)], by)
         return SENT
+
+    def _note(self, ask: Ask, message: SentMessage, text: str, by: Settler) -> str:
+        """Words about the question that the person is at. Said twice by the chat, they are not taken for the next."""
+        if not ask.state.answerable:
+            self._asks.answer(ask.id, (), by)  # says who was first
+        draft = self._draft(ask, by.person)
+        after = questions.wrote(ask, draft, text)
+        if after is None:
+            return WHICH_ANSWER if draft.step == len(ask.questions) else PRESS
+        return self._enter(ask, message, after, by) if self._chats.is_first(by.attempt) else NOTED
 
     # Who somebody is
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import secrets
 from collections.abc import Callable, Mapping
 
 from sayso.accounts import no_such_user
 from sayso.chats.model import ChatAccess, ChatKind, ChatLink, SentMessage
-from sayso.chats.tokens import new_id
 from sayso.clock import Clock, now_ms
 from sayso.errors import NotFound
+from sayso.hashes import sha256
 from sayso.store import Row, Store, Transaction
 from sayso.wishes import NewsKind, Wishes, read_wishes
 
@@ -91,13 +89,17 @@ class ChatDesk:
 
     def make_code(self, kind: ChatKind, user: str, room: str = "") -> str:
         """A code that says in the chat who somebody is, once, within its life. An older one of theirs is void."""
+        import secrets  # those who only look at chats need none
+
         code = as_code("".join(secrets.choice(_ALPHABET) for _ in range(2 * _HALF)))
         self._put_code(kind, user, code, room)
         return code
 
     def make_token(self, kind: ChatKind, user: str, room: str) -> str:
         """The same for a chat where nobody has a name: who brings this back is in that room."""
-        token = secrets.token_urlsafe(24)
+        from secrets import token_urlsafe
+
+        token = token_urlsafe(24)
         self._put_code(kind, user, token, room)
         return token
 
@@ -165,12 +167,10 @@ class ChatDesk:
 
     # What was sent
 
-    def begin_message(self, link: ChatLink, ask: str, shown: str, digest: str) -> str:
-        """Note that this person is about to be sent something about an ask. Its id, which is in its buttons."""
-        message = new_id()
+    def begin_message(self, message: str, link: ChatLink, ask: str, shown: str, digest: str) -> None:
+        """Note that this person is about to be sent something about an ask, by a new id, which is in its buttons."""
         given = {"id": message, "link": link.id, "ask_id": ask, "shown": shown, "digest": digest}
         self._write(lambda tx: tx.run("put_chat_message", now=self._clock(), **given))
-        return message
 
     def note_place(self, message: str, place: str) -> None:
         """It was sent, and this is what the chat calls it."""
@@ -191,6 +191,10 @@ class ChatDesk:
     def confirm(self, message: str, since: int | None) -> None:
         """Ask for a second press from now on, or no longer."""
         self._write(lambda tx: tx.run("confirm_chat_message", id=message, since=since))
+
+    def is_first(self, said: str) -> bool:
+        """Whether this is heard for the first time: a chat says it again where it does not know that it was."""
+        return self._store.claim(f"chat {said}", self._clock())
 
     def close(self, message: str) -> None:
         """It says what became of the ask, and nothing changes it any more. What is old is forgotten."""
@@ -215,7 +219,7 @@ def no_such_chat(kind: str) -> NotFound:
 
 
 def _hash(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()
+    return sha256(code.encode())
 
 
 def _access(row: Row) -> ChatAccess:

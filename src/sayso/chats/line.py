@@ -17,16 +17,17 @@ from weakref import WeakValueDictionary
 
 from sayso.accounts import opens_on_other_devices
 from sayso.asks.desk import AskDesk
+from sayso.asks.draft import from_json
 from sayso.asks.mark import mark
 from sayso.asks.model import Ask
-from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless
+from sayso.bridge import BackgroundTasks, Rings, Threads, endless
 from sayso.chats import wording
 from sayso.chats.adapter import ChatAdapter
 from sayso.chats.answering import ChatAnswers
 from sayso.chats.desk import ChatDesk
 from sayso.chats.kinds import opened
 from sayso.chats.model import ChatAccess, ChatLink, ChatMessage, ChatSaid, Pressed, SentMessage, Wrote
-from sayso.chats.tokens import sealed
+from sayso.chats.tokens import new_id, sealed
 from sayso.clock import now_ms
 from sayso.errors import ChatFailed, ChatGone, NotFound, SaysoError
 from sayso.newly_asked import NewlyAsked, is_open
@@ -157,17 +158,8 @@ class ChatLine:
     # What goes out
 
     async def _watch(self, adapter: ChatAdapter) -> None:
-        """Endless: look after each ring, and when somebody's time has come."""
-        while True:
-            rung = self._rings.next
-            try:
-                wait = await self._look(adapter)
-            except SaysoError as error:
-                logger.warning("Cannot look whom to tell by %s just now: %s", self._kind.label, error)
-                wait = FIRST_WAIT
-            await asyncio.sleep(GATHER)
-            async with Patience(wait):
-                await rung.wait()
+        look, what = partial(self._look, adapter), f"whom to tell by {self._kind.label}"
+        await self._rings.look_after_each(look, what, gather=GATHER, again=FIRST_WAIT)
 
     async def _look(self, adapter: ChatAdapter) -> float | None:
         """Send what is new and change what is settled. How many seconds from now there may be more without a ring."""
@@ -191,7 +183,7 @@ class ChatLine:
             if version and message.place and await self._do(self._says_so, message):
                 self._seen[message.id] = version
             else:
-                self._sending.start(self._redraw(adapter, message.id))
+                self._sending.start(self._redraw(adapter, message.id, unsent=not message.place))
         self._seen = {message.id: self._seen[message.id] for message in sent if message.id in self._seen}
 
     async def _tell(self, adapter: ChatAdapter, user: str, theirs: Sequence[ChatLink]) -> float:
@@ -220,10 +212,13 @@ class ChatLine:
 
     async def _send(self, adapter: ChatAdapter, link: ChatLink, ask: Ask) -> None:
         """Ask somebody."""
-        drawn = wording.drawn(ask, adapter.limits, self._address(ask))
-        message = await self._do(self._chats.begin_message, link, ask.id, mark(ask), drawn.digest)
+        draft = from_json(ask, await self._do(self._asks.draft, ask.id, link.user))
+        drawn = wording.drawn(ask, adapter.limits, self._address(ask), draft=draft)
+        message = new_id()
+        # Before the store has it: whoever looks what was never sent must not send it as well.
         self._under_way.add(message)
         try:
+            await self._do(self._chats.begin_message, message, link, ask.id, mark(ask), drawn.digest)
             async with self._turn(link):
                 await self._post(adapter, link, message, ask.id, drawn)
         finally:
@@ -238,8 +233,8 @@ class ChatLine:
         else:
             await self._do(self._chats.close, message)
 
-    async def _redraw(self, adapter: ChatAdapter, message: str) -> None:
-        """Have a message say what is so now."""
+    async def _redraw(self, adapter: ChatAdapter, message: str, *, unsent: bool = False) -> None:
+        """Have a message say what is so now. `unsent`: as far as was known, it has never been sent."""
         self._under_way.add(message)
         try:
             found = await self._do(self._chats.message, message)
@@ -247,18 +242,21 @@ class ChatLine:
             link = next((each for each in links if found and each.id == found.link), None)
             if link:
                 async with self._turn(link):
-                    await self._redrawn(adapter, link, message)
+                    await self._redrawn(adapter, link, message, unsent)
         finally:
             self._under_way.discard(message)
 
-    async def _redrawn(self, adapter: ChatAdapter, link: ChatLink, message_id: str) -> None:
+    async def _redrawn(self, adapter: ChatAdapter, link: ChatLink, message_id: str, unsent: bool) -> None:
         message = await self._do(self._chats.message, message_id)
         if message is None or message.closed_at:
             return
-        ask = await self._do(self._ask, message.ask)
+        # In this order: what was entered is forgotten once it is sent.
+        entered, ask = await self._do(self._asks.draft, message.ask, link.user), await self._do(self._ask, message.ask)
         if ask and ask.state.answerable and mark(ask) == message.shown:
-            confirming = message.confirming_since is not None
-            drawn = wording.drawn(ask, adapter.limits, self._address(ask), confirming=confirming)
+            if unsent and message.place:
+                return  # it was sent meanwhile, and says so
+            confirming, draft = message.confirming_since is not None, from_json(ask, entered)
+            drawn = wording.drawn(ask, adapter.limits, self._address(ask), confirming=confirming, draft=draft)
             if message.place:
                 shown = drawn.sealed(partial(sealed, self._parts.key, message.id))
                 await self._insist(link, lambda: adapter.change(link.room, message.place, shown))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sayso.bridge import in_thread
 from sayso.chats.desk import ChatDesk
 from sayso.chats.kinds import opened
-from sayso.chats.model import Button, ChatAccess, ChatKind, ChatLink, ChatMessage
+from sayso.chats.model import NAME, Button, ChatAccess, ChatKind, ChatLink, ChatMessage
 from sayso.chats.topics import REPLIES, new_topic, server_of
 from sayso.errors import InvalidInput, Problem
+from sayso.records import record
 
-NAME = "name"
-"""In the access of a chat: who Sayso is there."""
 SECRETS: Mapping[ChatKind, tuple[str, ...]] = {
     ChatKind.TELEGRAM: ("token",),
     ChatKind.NTFY: ("token",),
@@ -22,7 +20,7 @@ SECRETS: Mapping[ChatKind, tuple[str, ...]] = {
 """What a chat has to be given, by the names of its access."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Invitation:
     """What somebody needs to link themselves: a code to send there, an address to open, or both."""
 

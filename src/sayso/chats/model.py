@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from sayso.records import record
 from sayso.wishes import Wishes
+
+NAME = "name"
+"""In the access of a chat: who Sayso is there."""
 
 
 class ChatKind(StrEnum):
@@ -20,7 +23,7 @@ class ChatKind(StrEnum):
         return "ntfy" if self is ChatKind.NTFY else self.value.capitalize()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ChatAccess:
     """How Sayso gets into a chat, and who is there for all processes of the store."""
 
@@ -35,7 +38,7 @@ class ChatAccess:
     created_at: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ChatLink:
     """That somebody in a chat is a user."""
 
@@ -54,7 +57,7 @@ class ChatLink:
     created_at: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class SentMessage:
     """What was sent about an ask to one linked person."""
 
@@ -73,7 +76,7 @@ class SentMessage:
     closed_at: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Button:
     """One button. Pressed, it brings its token back, or opens an address."""
 
@@ -82,7 +85,7 @@ class Button:
     url: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ChatMessage:
     """One message as every chat can show it. All of it is plain text, and safe."""
 
@@ -96,7 +99,7 @@ class ChatMessage:
     """Whether it need not make a sound."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Pressed:
     """That somebody pressed a button."""
 
@@ -110,7 +113,7 @@ class Pressed:
     """Up to where has been read once this has had its effect, where the chat does not know that itself."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Wrote:
     """That somebody wrote something."""
 
@@ -126,7 +129,7 @@ class Wrote:
     """Whether nobody else reads what is said in that room."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ChatSaid:
     """What somebody who pressed or wrote is told, and which message is to be drawn anew."""
 

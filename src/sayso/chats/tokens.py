@@ -1,7 +1,7 @@
 """What a button brings back: which message it belongs to and which choice it is, sealed with a key of the store.
 
 Nobody can make one up. It is good for one person, one ask as it was shown and one choice; whether it still is, the
-store knows. 40 bytes at most, because Telegram takes no more than 64.
+store knows. 51 bytes at most, because Telegram takes no more than 64.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import hashlib
 import hmac
 import os
 import re
-from dataclasses import dataclass
+
+from sayso.records import record
 
 SECRET = "chat_key"  # noqa: S105  the name of a key, not the key
 _SEAL = 12
-_FORM = re.compile(r"([\w-]{16})\.([a-z][0-9]{0,3})\.([\w-]{16})", re.ASCII)
+_FORM = re.compile(r"([\w-]{16})\.([a-z][0-9a-f-]{0,16})\.([\w-]{16})", re.ASCII)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ChosenButton:
     message: str
     choice: str

@@ -1,6 +1,6 @@
 """How an ask looks in a chat, and what is said there. Plain text: what agents wrote is spelt out, never marked up.
 
-What does not fit whole, or cannot be answered by one press or a few words, is only announced, with the way to it.
+What does not fit whole, or cannot be answered there, is only announced, with the way to it.
 """
 
 from __future__ import annotations
@@ -10,19 +10,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from sayso.asks.model import CLIENT_FORM, Ask, Kind, Option, Question, State
+from sayso.asks import words
+from sayso.asks.draft import Draft
+from sayso.asks.model import CLIENT_FORM, Ask, State
 from sayso.asks.truth import session_of
 from sayso.asks.words import headline, project_name
+from sayso.chats import questions
 from sayso.chats.model import Button, ChatMessage
+from sayso.chats.questions import ChatQuestion
 from sayso.permissions.action import AllowScope, action_of, scopes_of
 from sayso.permissions.parts import parts_of, rules_part
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.records import replace
 from sayso.text import exact, one_line
 
-ALLOW, SURE, BACK, DENY, OPTION = "a", "y", "b", "n", "o"
-"""The choices of buttons; of an option, its place follows."""
-LONGEST_LABEL = 30
+ALLOW, SURE, BACK, DENY = "a", "y", "b", "n"
+"""The choices of the buttons of a permission."""
 _NAME, _LABEL = 40, 80
 WIDTH, MOST_ROWS, MOST_EMPTY = 40, 60, 3
 """Of a phone: letters in a row, the rows of two screens, and the most empty ones after which one looks for more."""
@@ -30,8 +33,11 @@ LONGEST_HINT = "😀" * 200
 """What a message has room for, whatever becomes of it: more than any hint says, in letters of the largest size."""
 _BAR = "│"
 
-IN_YOUR_WORDS = "Reply to this message to answer in your own words."
-REPLY = "Reply to this message with your answer."
+NOTHING_ENTERED = Draft()
+TOO_LONG_TO_SEND = (
+    "Your answers are too long to be shown here in one piece. Nothing is sent: they are kept in your inbox."
+)
+_NOT_HERE = "It cannot be shown whole here."
 LOOK_AGAIN = "Look at it once more. Allow exactly this?"
 
 
@@ -71,12 +77,25 @@ class Drawn:
         )
 
 
-def drawn(ask: Ask, limits: ChatLimits, address: str, *, confirming: bool = False) -> Drawn:
-    """An open ask. `address` is where its page is, if people can get there from anywhere."""
-    whole = _permission(ask, address, confirming) if ask.is_permission else _question(ask, limits, address)
-    if whole and _is_seen(whole.message, limits) and (limits.allows or not ask.is_permission):
-        return whole
-    hint = f"Open it to {_to_do(ask)}." if address else f"To {_to_do(ask)}: {_command(ask)}"
+def drawn(
+    ask: Ask, limits: ChatLimits, address: str, *, confirming: bool = False, draft: Draft = NOTHING_ENTERED
+) -> Drawn:
+    """An open ask, and what its person has entered so far. `address` is where its page is, if people can get there
+    from anywhere."""
+    if ask.is_permission:
+        whole = _permission(ask, limits, address, confirming)
+    elif questions.is_gone_through(ask):
+        whole = _step(ask, limits, address, draft)
+    else:
+        whole = _question(ask, limits, address)
+    return whole or _announced(ask, address)
+
+
+def _announced(ask: Ask, address: str) -> Drawn:
+    """Who asks, the beginning, and the way to it."""
+    open_it = f"Open it to {_to_do(ask)}."
+    where_it_runs = f"Where Sayso runs: {_command(ask)}. With the setting web_url, a link stands here."
+    hint = f"{_NOT_HERE} {open_it if address else where_it_runs}"
     body = exact(headline(ask, 200))
     message = ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address))
     return Drawn(message=message, whole=False)
@@ -104,7 +123,7 @@ def _is_empty(row: str) -> bool:
 
 def settled(ask: Ask, limits: ChatLimits, user: str, surface: str) -> ChatMessage:
     """The same once nothing can be decided any more: what became of it, and by whom."""
-    before = drawn(ask, limits, "").message
+    before = (_announced(ask, "") if questions.is_gone_through(ask) else drawn(ask, limits, "")).message
     return ChatMessage(
         heading=before.heading, body=before.body, exact=before.exact, hint=became(ask, user, surface), quiet=True
     )
@@ -137,7 +156,7 @@ def became(ask: Ask, user: str, surface: str) -> str:
         by = "in the agent's own form"
     else:
         who = "you" if outcome.person == user else one_line(outcome.person, _NAME) or "someone"
-        by = f"by {who} in {one_line(outcome.surface, _NAME) or 'an unknown place'}"
+        by = f"by {who} {words.place(outcome.surface, _NAME)}"
     word = verdict.word if verdict else ask.state.value.replace("_", " ")
     pressed = _chosen(ask) if outcome.surface == surface and outcome.person == user else ""
     return f"{word.capitalize()} {by}{f': {pressed}' if pressed else ''}."
@@ -165,56 +184,52 @@ def _of_nobody(ask: Ask) -> str:
 
 def _question(ask: Ask, limits: ChatLimits, address: str) -> Drawn | None:
     """A question that is answered by one press or in a few words; None where it is no such."""
-    if len(ask.questions) != 1 or (question := ask.questions[0]).kind is Kind.MULTI_SELECT or question.is_visual:
-        return None
-    if question.is_visual:  # what is to be chosen from is seen on its page
-        return None
-    options = question.choices
-    if len(options) > limits.most_options or (not options and not limits.takes_words):
-        return None
-    named = all(_is_short(option.label) for option in options) and len({each.label for each in options}) == len(options)
-    labels = [option.label if named else str(number) for number, option in enumerate(options, start=1)]
-    parts = dict.fromkeys(exact(part) for part in (ask.title, question.title, question.text) if part.strip())
-    listed = [] if named and not any(each.description for each in options) else list(_listed(options))
-    body = "\n\n".join([*parts, *(["\n".join(listed)] if listed else [])])
-    words = limits.takes_words and question.takes_own_text
-    hint = "" if not words else IN_YOUR_WORDS if options else REPLY
-    choices = tuple((label, f"{OPTION}{place}") for place, label in enumerate(labels))
-    return Drawn(
-        message=ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address)), choices=choices
-    )
+    return _asking(ask, questions.whole(ask, limits.most_options, limits.takes_words), limits, address)
 
 
-def _permission(ask: Ask, address: str, confirming: bool) -> Drawn | None:
-    """All of an action, with the two presses that allow it; None where an allow means more than this one time."""
+def _step(ask: Ask, limits: ChatLimits, address: str, draft: Draft) -> Drawn | None:
+    """Where a person is in an ask that is gone through; None where a chat cannot show every question of it."""
+    if not limits.takes_words:
+        return None
+    if not all(_asking(ask, each, limits, address) for each in questions.steps(ask, limits.most_options)):
+        return None
+    found = questions.step(ask, draft, limits.most_options)
+    return _asking(ask, found, limits, address) or _too_long(ask, address)
+
+
+def _asking(ask: Ask, found: ChatQuestion | None, limits: ChatLimits, address: str) -> Drawn | None:
+    """A question as a message; None where it is not seen whole."""
+    if found is None:
+        return None
+    message = ChatMessage(heading=heading(ask), body=found.body, hint=found.hint, buttons=_open(address))
+    return Drawn(message=message, choices=found.choices) if _is_seen(message, limits) else None
+
+
+def _too_long(ask: Ask, address: str) -> Drawn:
+    """At the end of an ask whose answers cannot be shown in one piece. They are where its page and terminal have
+    them."""
+    hint = TOO_LONG_TO_SEND if address else f"{TOO_LONG_TO_SEND} {_command(ask)}"
+    message = ChatMessage(heading=heading(ask), body=exact(headline(ask, 200)), hint=hint, buttons=_open(address))
+    return Drawn(message=message, choices=questions.changes(ask))
+
+
+def _permission(ask: Ask, limits: ChatLimits, address: str, confirming: bool) -> Drawn | None:
+    """All of an action, with the two presses that allow it; None where an allow means more than this one time, or it is
+    not seen whole."""
     action = action_of(ask)
-    if action is None or AllowScope.ONCE not in scopes_of(ask):
+    if action is None or not limits.allows or AllowScope.ONCE not in scopes_of(ask):
         return None
     parts = [*parts_of(action), *rules_part(ask)]
     body = "\n".join(line for part in parts for line in (part.label, *_barred(part.text)))
     choices = (("Yes, allow it", SURE), ("Back", BACK)) if confirming else (("Allow…", ALLOW), ("Deny", DENY))
     hint = LOOK_AGAIN if confirming else ""
     message = ChatMessage(heading=heading(ask), body=body, exact=True, hint=hint, buttons=_open(address))
-    return Drawn(message=message, choices=choices, digest=action.digest)
+    return Drawn(message=message, choices=choices, digest=action.digest) if _is_seen(message, limits) else None
 
 
 def _barred(text: str) -> Iterator[str]:
     """Each line behind a bar, so that nothing in it passes for a part of ours."""
     return (f"{_BAR} {line}" for line in text.split("\n")) if text else iter([_BAR])
-
-
-def _listed(options: tuple[Option, ...]) -> Iterator[str]:
-    for number, option in enumerate(options, start=1):
-        about = f": {exact(option.description)}" if option.description.strip() else ""
-        yield f"{number}. {exact(option.label)}{about}"
-
-
-def _is_short(label: str) -> bool:
-    return 0 < len(label) <= LONGEST_LABEL and label == exact(label) == _line(label)
-
-
-def _line(text: str) -> str:
-    return " ".join(exact(text).split())
 
 
 def _to_do(ask: Ask) -> str:
@@ -227,7 +242,3 @@ def _command(ask: Ask) -> str:
 
 def _open(address: str) -> tuple[Button, ...]:
     return (Button(label="Open", url=address),) if address else ()
-
-
-def takes_words(question: Question) -> bool:
-    return question.kind in (Kind.TEXT, Kind.SELECT)

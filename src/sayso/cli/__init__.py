@@ -9,9 +9,29 @@ import os
 import sys
 from collections.abc import Callable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 INTERRUPTED = 130
-READERS = {"list": "listing", "show": "showing"}
-"""Commands that only read, and the module that does what each does: its `OPTIONS` and `run`."""
+READERS = (
+    "list",
+    "show",
+    "history",
+    "log",
+    "rules",
+    "agents",
+    "tools",
+    "ops",
+    "trust",
+    "project",
+    "user",
+    "chat",
+    "token",
+    "config",
+    "completion",
+)
+"""Commands that only read, or have such below them; each is declared without click in the file that is called so."""
 
 
 def main() -> None:
@@ -36,6 +56,10 @@ def _quick() -> Callable[[], int]:
             return _gate
         case [name, *_] if name in READERS:
             return _read
+        case ["--version"]:
+            return _tell_version
+        case ["-h" | "--help"]:
+            return _help
     return _run
 
 
@@ -95,15 +119,38 @@ def _read() -> int:
     from importlib import import_module
 
     gc.disable()
-    from sayso.cli.plain_options import plain_options
+    work = import_module(f"sayso.cli.{sys.argv[1]}").command.plain(sys.argv[2:])
+    if work is not None:
+        _end_with(work)
+    gc.enable()
+    return _run()
 
-    does = import_module(f"sayso.cli.{READERS[sys.argv[1]]}")
-    given = plain_options(sys.argv[2:], does.OPTIONS)
-    if given is None:
-        gc.enable()
-        return _run()
+
+def _tell_version() -> NoReturn:
+    from sayso import __version__
+    from sayso.cli.program import program_name
+    from sayso.cli.terminal import put
+
+    _end_with(lambda: put(f"{program_name()} {__version__}"))
+
+
+def _help() -> NoReturn:
+    from sayso.cli.plain_help import plain_help
+    from sayso.cli.program import program_name
+    from sayso.cli.terminal import put
+
+    _end_with(lambda: put(plain_help(program_name())))
+
+
+def _end_with(work: Callable[[], object]) -> NoReturn:
+    """Do it and end at once: taking apart what was imported would take a fifth of all the time."""
     _never_fail_on_a_character()
-    return _for_a_person(lambda: does.run(**given))
+    try:
+        code = _for_a_person(work)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+    # All that was said has been written already, and what was open is closed.
+    os._exit(code)
 
 
 def _explaining(work: Callable[[], object]) -> int:
@@ -140,13 +187,13 @@ def _run_any() -> object:
     import click
 
     from sayso.cli.lazy_group import root
-    from sayso.cli.program import program_name
+    from sayso.cli.program import COMPLETES, program_name
     from sayso.cli.texts import tr, translated
 
     _never_fail_on_a_character()
     try:
         _check_encoding(sys.argv[1:])
-        return root().main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False)
+        return root().main(prog_name=program_name(), complete_var=COMPLETES, standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:

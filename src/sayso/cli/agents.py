@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from sayso.asks.model import Ask
+from sayso.cli import declared
 from sayso.cli.asks_in_words import headline, short_place, status
 from sayso.cli.program import settings
 from sayso.cli.terminal import bold, put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.desks import Desks, open_desks
-from sayso.dialects.asks_as_data import ask_data
-from sayso.dialects.operations_as_data import operation_data
 from sayso.operations.operation import Operation
 from sayso.roster import AgentAtWork, find_agent, of_agent
 from sayso.text import age, iso_time, one_line
@@ -24,9 +21,9 @@ MOST = 20
 """What is shown of an agent's past."""
 
 
-@click.command()
-@click.argument("name", metavar="[AGENT]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print everything about each agent as JSON.")
+@declared.reader()
+@declared.argument("name", metavar="[AGENT]", required=False)
+@declared.option("--json", "as_json", is_flag=True, help="Print everything about each agent as JSON.")
 def command(name: str | None, as_json: bool) -> None:
     """Show the agents at work, those that wait for you first.
 
@@ -89,6 +86,9 @@ def _past(desks: Desks, agent: AgentAtWork) -> tuple[list[Ask], list[Operation]]
 def _show(desks: Desks, agent: AgentAtWork, as_json: bool) -> None:
     asks, commands = _past(desks, agent)
     if as_json:
+        from sayso.dialects.asks_as_data import ask_data
+        from sayso.dialects.operations_as_data import operation_data
+
         past = {
             "history": [ask_data(ask) for ask in asks],
             "ran": [operation_data(each, desks.reader.words(each)) for each in commands],
@@ -112,6 +112,9 @@ def _command_row(desks: Desks, operation: Operation) -> tuple[str, str, str]:
 
 
 def _data(desks: Desks, agent: AgentAtWork) -> dict[str, Any]:
+    from sayso.dialects.asks_as_data import ask_data
+    from sayso.dialects.operations_as_data import operation_data
+
     asker = agent.asker
     return {
         "id": agent.id,

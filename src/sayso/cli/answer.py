@@ -93,7 +93,7 @@ def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
     if any(ask.pictures()):
         from sayso.cli.terminal_pictures import show_pictures
 
-        show_pictures(desks.asks, ask)
+        show_pictures(desks, ask)
     settlement = converse(ask)
     return None if settlement is None else settle(desks, ask, settlement)
 

@@ -13,27 +13,58 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from sayso.asks.model import Answer, Ask, Question
 from sayso.cli.ask_prompt import AskPrompt, KeyReader
 from sayso.cli.asks_in_words import block, question_block
-from sayso.cli.terminal import bold, colourless, has_colour, is_in_front, say
+from sayso.cli.terminal import bold, cells, colourless, has_colour, is_in_front, say
+from sayso.cli.texts import tr
+from sayso.text import one_line
 
 READING_SECONDS = 0.7
+_PAUSE = 1.0
+"""Seconds without a key after which nobody is in the middle of typing."""
+_LONGEST = 60.0
 _SHORT = 60
 """Characters of a label that fits on its line."""
 _PASTES_MARKED, _PASTES_PLAIN = "\x1b[?2004h", "\x1b[?2004l"
 
 
-async def answer_given_here(ask: Ask) -> Answer:
-    """The answer, once somebody has sent one here. Endless until then: the caller waits for other ends as well."""
-    _show(ask.questions[0])
-    prompt, answer = AskPrompt(ask), asyncio.get_running_loop().create_future()
-    with _keys(prompt, answer.set_result):
-        found: Answer = await answer
-        return found
+class AnswerHere:
+    """The question at the prompt. Endless until somebody answers it here: the caller waits for other ends as well."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._question, self._prompt = ask.questions[0], AskPrompt(ask)
+        self._answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        self._screen = _Screen(self._prompt, self._send)
+
+    async def taken(self) -> Answer | None:
+        """What somebody has sent here; None if it was over before."""
+        _show(self._question)
+        try:
+            with _keys(self._screen):
+                if answer := await self._answer:
+                    return answer
+                await self._screen.let_them_finish()
+        except asyncio.CancelledError:
+            self._say_what_was_typed()  # at Ctrl-C
+            raise
+        self._say_what_was_typed()
+        return None
+
+    def _say_what_was_typed(self) -> None:
+        if words := self._prompt.typed:
+            say(tr("What you had typed: {words}", words=one_line(words, 2_000)))
+
+    def is_over(self) -> None:
+        """Somebody else was first, or nobody waits any more."""
+        self._send(None)
+
+    def _send(self, answer: Answer | None) -> None:
+        if not self._answer.done():
+            self._answer.set_result(answer)
 
 
 def _show(question: Question) -> None:
@@ -43,8 +74,7 @@ def _show(question: Question) -> None:
 
 
 @contextmanager
-def _keys(prompt: AskPrompt, send: Callable[[Answer], None]) -> Iterator[None]:
-    screen = _Screen(prompt, send)
+def _keys(screen: _Screen) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGCONT, screen.begin)
     loop.add_signal_handler(signal.SIGWINCH, screen.draw)
@@ -68,14 +98,18 @@ class _Screen:
         self._fd = sys.stdin.fileno()
         self._before = termios.tcgetattr(self._fd)
         self._keys = KeyReader()
-        self._drawn = 0
+        self._drawn: list[int] = []
+        """How many cells each line takes that is drawn."""
         self._opening: asyncio.TimerHandle | None = None
         self._takes_keys = False
+        self._pressed_at = float("-inf")
+        self._finished: asyncio.Event | None = None
+        """Set by Enter, once it is over and somebody is in the middle of typing."""
 
     def begin(self) -> None:
         """At first, and whenever it comes back to the front: from then on, but for what was typed until now."""
         self._leave_keys()
-        self._drawn = 0
+        self._drawn = []
         if is_in_front():
             tty.setcbreak(self._fd, termios.TCSAFLUSH)
             self._opening = asyncio.get_running_loop().call_later(READING_SECONDS, self._open)
@@ -102,11 +136,27 @@ class _Screen:
         data = os.read(self._fd, 65536)
         if not data:
             self._leave_keys()
+        self._pressed_at = asyncio.get_running_loop().time()
         for name, text in self._keys.feed(data):
-            if self._takes_keys and (answer := self._prompt.press(name, text)):
+            if not self._takes_keys:
+                return
+            if self._finished and name == "enter":
+                self._leave_keys()
+                self._finished.set()
+            elif answer := self._prompt.press(name, text):
                 self._leave_keys()
                 self._send(answer)
         self.draw()
+
+    async def let_them_finish(self) -> None:
+        """It is over, and the shell gets the next key. Whoever is in the middle of typing meant none of theirs for it:
+        they are taken here, and send nothing, until a pause or Enter."""
+        now = asyncio.get_running_loop().time
+        limit, self._finished = now() + _LONGEST, asyncio.Event()
+        while self._takes_keys and (left := min(self._pressed_at + _PAUSE, limit) - now()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._finished.wait()
 
     def draw(self) -> None:
         if self._takes_keys and is_in_front():
@@ -115,7 +165,7 @@ class _Screen:
             if not has_colour(sys.stderr):
                 lines = [colourless(line) for line in lines]
             self._write(self._up() + "\r\n".join(lines))
-            self._drawn = len(lines)
+            self._drawn = [cells(colourless(line)) for line in lines]
 
     def end(self) -> None:
         """Take away what was drawn and give the terminal back as it was."""
@@ -131,8 +181,10 @@ class _Screen:
         os.kill(os.getpid(), number)
 
     def _up(self) -> str:
-        """To the start of what was drawn, and all of it gone."""
-        return "\r" + (f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else "") + "\x1b[J"
+        """To the start of what was drawn, and all of it gone; a terminal that is narrower by now has broken lines."""
+        columns = max(os.get_terminal_size(sys.stderr.fileno()).columns, 1)
+        rows = sum(max(-(-taken // columns), 1) for taken in self._drawn)
+        return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + "\x1b[J"
 
     def _write(self, text: str) -> None:
         sys.stderr.write(text)

@@ -19,10 +19,11 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import put_json, say
 from sayso.cli.texts import tr, translated
 from sayso.cli.values import stdin_text
-from sayso.config import Config, duration_or_none
+from sayso.config import Config
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
 from sayso.errors import WaitEnded
 from sayso.processes import leader_of, name_of, this_host
+from sayso.setting_values import duration_or_none
 from sayso.text import lasting, one_line, printable
 
 EXIT_CODES = {

@@ -77,6 +77,11 @@ class AskPrompt:
         self._marked = set[str]()
         self._text = self._digits = self._problem = ""
 
+    @property
+    def typed(self) -> str:
+        """The words that stand in it so far."""
+        return self._text
+
     def press(self, name: str, text: str = "") -> Answer | None:
         """What a press does; the answer, when it sends one."""
         self._problem = ""
@@ -168,10 +173,7 @@ class AskPrompt:
 
     def lines(self, columns: int, rows: int) -> list[str]:
         """What is drawn, in at most `rows` lines: the options around the cursor, own words, and what keys do here."""
-        shown = max(rows - 4, _LEAST_ROWS)
-        first = max(0, min(self._at - shown // 2, len(self._options) - shown))
-        lines = [self._option_line(place, option) for place, option in enumerate(self._options)][first : first + shown]
-        lines = [cut(line, columns - 1) for line in lines]
+        lines = self._option_lines(columns - 1, max(rows - 4, _LEAST_ROWS))
         if self._question.takes_own_text:
             lines.append(self._own_line(columns - 1))
         lines = [bold(line) if line.startswith("›") else line for line in lines]
@@ -181,6 +183,21 @@ class AskPrompt:
         if cells(" ".join(hints)) < columns:
             hints = [" ".join(hints)]
         return [*lines, *(dim(cut(hint, columns - 1)) for hint in hints)]
+
+    def _option_lines(self, columns: int, most: int) -> list[str]:
+        """The options around the cursor, and how many others are above and below these."""
+        lines = [cut(self._option_line(place, option), columns) for place, option in enumerate(self._options)]
+        if len(lines) <= most:
+            return lines
+        room = max(most - 2, 1)
+        first = max(0, min(self._at - room // 2, len(lines) - room))
+        below = len(lines) - first - room
+        above = [dim(cut(tr("  ↑ {n} more", n=first), columns))] if first else []
+        return [
+            *above,
+            *lines[first : first + room],
+            *([dim(cut(tr("  ↓ {n} more", n=below), columns))] if below else []),
+        ]
 
     def _option_line(self, place: int, option: Option) -> str:
         at = "›" if place == self._at else " "

@@ -62,18 +62,18 @@ async def _answered_here_or_elsewhere(desks: Desks, waiting: Waiting, held: Held
     """The first answer counts, from whichever side; who looks here is told when it was not theirs."""
     if held.ask.state is not State.PENDING:
         return await waiting.outcome(held)
-    from sayso.cli.answering_here import answer_given_here  # not every system has such terminals
+    from sayso.cli.answering_here import AnswerHere  # not every system has such terminals
 
-    outcome, typed = asyncio.create_task(waiting.outcome(held)), asyncio.create_task(answer_given_here(held.ask))
+    prompt = AnswerHere(held.ask)
+    outcome, typed = asyncio.create_task(waiting.outcome(held)), asyncio.create_task(prompt.taken())
     sent = False
     try:
         await asyncio.wait((outcome, typed), return_when=asyncio.FIRST_COMPLETED)
-        if not outcome.done():
+        prompt.is_over()
+        if (answer := await typed) and not outcome.done():
             with suppress(AlreadySettled):
-                await waiting.do(desks.asks.answer, held.ask.id, [typed.result()], settler(desks.config))
+                await waiting.do(desks.asks.answer, held.ask.id, [answer], settler(desks.config))
                 sent = True
-        typed.cancel()
-        await asyncio.wait([typed])
         ask = await outcome
     finally:
         typed.cancel()

@@ -12,7 +12,7 @@ from sayso.asks.truth import Listening, listening, session_of, stops_waiting_at
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
 from sayso.clock import now_ms
-from sayso.text import age, one_line, printable
+from sayso.text import age, file_size, one_line, printable
 
 MOST_CHARACTERS = 4_000
 MOST_LINES = 60
@@ -100,13 +100,16 @@ def block(text: str, indent: str) -> str:
 
 def described(ask: Ask) -> str:
     """Everything about one ask, to be read."""
-    from sayso.cli.action_card import action_card  # a list of asks shows no action
-
-    asked = ["\n".join(action_card(ask))] if ask.wanted is not None else _question_blocks(ask)
-    parts = [_facts(ask), *asked]
+    parts = [_facts(ask), *(_question_blocks(ask) if ask.wanted is None else [_action_block(ask)])]
     if ask.outcome or not ask.state.answerable:
         parts.append(_end(ask))
     return "\n\n".join(parts)
+
+
+def _action_block(ask: Ask) -> str:
+    from sayso.cli.action_card import action_card  # a question has no action
+
+    return "\n".join(action_card(ask))
 
 
 def asked_by(ask: Ask) -> str:
@@ -141,8 +144,7 @@ def answer_lines(question: Question, answer: Answer | None) -> list[str]:
 
 def attachment_words(attachment: Attachment) -> str:
     """A picture or file in a line."""
-    size = f"{attachment.size / 1000:,.1f} kB" if attachment.size < 1_000_000 else f"{attachment.size / 1e6:,.1f} MB"
-    return f"{one_line(attachment.name, 100)} ({attachment.media}, {size})"
+    return f"{one_line(attachment.name, 100)} ({attachment.media}, {file_size(attachment.size)})"
 
 
 def event_line(event: Event) -> str:

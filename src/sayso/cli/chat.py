@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from getpass import getpass
-
-import click
 
 from sayso.agent_guard import refuse_agents
 from sayso.chats.desk import CODE_LIFE
-from sayso.chats.linking import NAME, SECRETS, add_chat, invite, send_test
-from sayso.chats.model import ChatAccess, ChatKind, ChatLink
+from sayso.chats.model import NAME, ChatAccess, ChatKind, ChatLink
+from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, tr, translated
-from sayso.cli.web import yourself
 from sayso.desks import Desks, open_desks
 from sayso.errors import NotFound
 from sayso.text import iso_time, one_line
 
-KINDS = click.Choice([kind.value for kind in SECRETS])
+KINDS = declared.one_of([kind.value for kind in ChatKind])
 _PROMPTS = {
     (ChatKind.TELEGRAM, "token"): mark("The token of your bot, as @BotFather gave it to you: "),
     (ChatKind.NTFY, "token"): mark("An access token of that server, or nothing where it wants none: "),
@@ -29,7 +24,7 @@ _PROMPTS = {
 }
 
 
-@click.group()
+@declared.group()
 def command() -> None:
     """Be asked in a chat, and answer there.
 
@@ -44,8 +39,8 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("chat", type=KINDS, metavar="CHAT")
-@click.option("--server", metavar="URL", default="", help="A server of your own, where the chat has such.")
+@declared.argument("chat", type=KINDS, metavar="CHAT")
+@declared.option("--server", metavar="URL", default="", help="A server of your own, where the chat has such.")
 def add(chat: str, server: str) -> None:
     """Add a chat, or give it another token.
 
@@ -58,6 +53,10 @@ def add(chat: str, server: str) -> None:
       sayso chat add telegram < token.txt
       sayso chat add ntfy --server https://ntfy.example.org
     """
+    import asyncio
+
+    from sayso.chats.linking import SECRETS, add_chat
+
     kind = ChatKind(chat)
     with open_desks(settings()) as desks:
         refuse_agents(desks, "add chats")
@@ -68,9 +67,9 @@ def add(chat: str, server: str) -> None:
 
 
 @command.command()
-@click.argument("chat", type=KINDS, metavar="CHAT")
-@click.option("--user", metavar="NAME", help="Who is linked. By default you.")
-@click.option("--json", "as_json", is_flag=True, help="Print code and address as JSON.")
+@declared.argument("chat", type=KINDS, metavar="CHAT")
+@declared.option("--user", metavar="NAME", help="Who is linked. By default you.")
+@declared.option("--json", "as_json", is_flag=True, help="Print code and address as JSON.")
 def link(chat: str, user: str | None, as_json: bool) -> None:
     """Link yourself, so that you are asked there.
 
@@ -82,6 +81,11 @@ def link(chat: str, user: str | None, as_json: bool) -> None:
       sayso chat link telegram
       sayso chat link telegram --user ada
     """
+    import asyncio
+
+    from sayso.chats.linking import invite
+    from sayso.cli.web import yourself
+
     kind, config = ChatKind(chat), settings()
     with open_desks(config) as desks:
         refuse_agents(desks, "link somebody to a chat")
@@ -102,8 +106,8 @@ def link(chat: str, user: str | None, as_json: bool) -> None:
     say(tr(said, name=name, minutes=CODE_LIFE // 60_000))
 
 
-@command.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@command.reader(name="list")
+@declared.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(as_json: bool) -> None:
     """Show the chats and who is linked in them.
 
@@ -130,7 +134,7 @@ def show(as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("link_id", metavar="ID")
+@declared.argument("link_id", metavar="ID")
 def unlink(link_id: str) -> None:
     """End a link: that person is asked and answers there no more.
 
@@ -146,7 +150,7 @@ def unlink(link_id: str) -> None:
 
 
 @command.command()
-@click.argument("chat", type=KINDS, metavar="CHAT")
+@declared.argument("chat", type=KINDS, metavar="CHAT")
 def remove(chat: str) -> None:
     """Forget a chat, its token and everyone who is linked there.
 
@@ -162,7 +166,7 @@ def remove(chat: str) -> None:
 
 
 @command.command()
-@click.argument("link_id", metavar="[ID]", required=False)
+@declared.argument("link_id", metavar="[ID]", required=False)
 def test(link_id: str | None) -> None:
     """Send those who are linked a message that asks for nothing.
 
@@ -171,6 +175,10 @@ def test(link_id: str | None) -> None:
       sayso chat test
       sayso chat test 5f1c
     """
+    import asyncio
+
+    from sayso.chats.linking import send_test
+
     with open_desks(settings()) as desks:
         links = [_link(desks, link_id)] if link_id else desks.chats.links()
         if not links:
@@ -182,6 +190,8 @@ def test(link_id: str | None) -> None:
 
 def _secret(kind: ChatKind, name: str) -> str:
     if sys.stdin and sys.stdin.isatty():
+        from getpass import getpass
+
         return getpass(tr(_PROMPTS[kind, name]), stream=sys.stderr).strip()
     return sys.stdin.readline().strip() if sys.stdin else ""
 

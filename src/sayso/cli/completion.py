@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-import click
-from click.shell_completion import get_completion_class
-
+from sayso.cli import declared
+from sayso.cli.program import COMPLETES, program_name
 from sayso.cli.terminal import put
 
 SHELLS = ("bash", "zsh", "fish")
+BASH = """\
+_{program}_completion() {{
+    local line
+    COMPREPLY=()
+    while IFS= read -r line; do
+        case "$line" in
+            plain,*) COMPREPLY+=("${{line#*,}}") ;;
+            dir,*) compopt -o dirnames ;;
+            file,*) compopt -o default ;;
+        esac
+    done < <(IFS=$'\\n'; env COMP_WORDS="${{COMP_WORDS[*]}}" COMP_CWORD="$COMP_CWORD" {variable}=bash_complete "$1")
+}}
+complete -o nosort -F _{program}_completion {program}
+"""
+"""Click has a script for it too, which takes labels apart at their blanks and is slow to get at: shells ask for this
+whenever one is opened."""
 
 
-@click.command()
-@click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
-@click.pass_context
-def command(ctx: click.Context, shell: str) -> None:
+@declared.reader()
+@declared.argument("shell", metavar="SHELL", type=declared.one_of(SHELLS))
+def command(shell: str) -> None:
     """Print the completion script for a shell.
 
     SHELL is bash, zsh or fish. It completes commands, options, the ids of open asks, and what answers one.
@@ -24,7 +38,14 @@ def command(ctx: click.Context, shell: str) -> None:
       eval "$(sayso completion zsh)"                                   in ~/.zshrc
       sayso completion fish > ~/.config/fish/completions/sayso.fish    once
     """
-    root = ctx.find_root()
+    put(BASH.format(program=program_name(), variable=COMPLETES) if shell == "bash" else _script_of_click(shell))
+
+
+def _script_of_click(shell: str) -> str:
+    from click.shell_completion import get_completion_class
+
+    from sayso.cli.lazy_group import root
+
     script = get_completion_class(shell)
     assert script is not None
-    put(script(root.command, {}, root.info_name or "sayso", "_SAYSO_COMPLETE").source())
+    return script(root(), {}, program_name(), COMPLETES).source()

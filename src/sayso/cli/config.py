@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from sayso.brought import Used, brought
+from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, table
 from sayso.cli.texts import mark, tr, translated
-from sayso.config import SETTINGS, Config, answer_wait, duration, duration_or_none, key_table, limits, user_file
+from sayso.config import SETTINGS, Config, user_file
+from sayso.setting_values import answer_wait, duration, duration_or_none, key_table, limits
 from sayso.text import json_line, one_line
+
+if TYPE_CHECKING:
+    import click
 
 DEFAULT = mark("default")
 FOUND, ABSENT = mark("found"), mark("absent")
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
 
-@click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print settings and files as JSON.")
-@click.pass_context
-def command(ctx: click.Context, as_json: bool) -> None:
+@declared.reading_group()
+@declared.option("--json", "as_json", is_flag=True, help="Print settings and files as JSON.")
+def command(as_json: bool) -> None:
     """Show each setting, its value and where it comes from.
 
     Below them are the files that were looked at. Later ones win: defaults, your file, the project's file if you trust
@@ -36,8 +38,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
       SAYSO_PROFILE=auq sayso config --json
       sayso config set keep_ended 30d
     """
-    if ctx.invoked_subcommand is not None:
-        return
     config = settings()
     if as_json:
         put_json(_data(config))
@@ -58,9 +58,9 @@ def _complete_key(
 
 
 @command.command("set")
-@click.argument("key", metavar="KEY", shell_complete=_complete_key)
-@click.argument("value", metavar="VALUE")
-@click.option("--project", "in_project", is_flag=True, help="In the project's file instead of yours.")
+@declared.argument("key", metavar="KEY", shell_complete=_complete_key)
+@declared.argument("value", metavar="VALUE")
+@declared.option("--project", "in_project", is_flag=True, help="In the project's file instead of yours.")
 def set_(key: str, value: str, in_project: bool) -> None:
     """Set a setting in your file, or in the project's.
 
@@ -77,8 +77,8 @@ def set_(key: str, value: str, in_project: bool) -> None:
 
 
 @command.command("unset")
-@click.argument("key", metavar="KEY", shell_complete=_complete_key)
-@click.option("--project", "in_project", is_flag=True, help="In the project's file instead of yours.")
+@declared.argument("key", metavar="KEY", shell_complete=_complete_key)
+@declared.option("--project", "in_project", is_flag=True, help="In the project's file instead of yours.")
 def unset(key: str, in_project: bool) -> None:
     """Take a setting out of your file, or out of the project's.
 

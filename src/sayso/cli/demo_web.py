@@ -19,7 +19,7 @@ from sayso.cli.demo_page import DemoPage, page
 from sayso.cli.demo_stage import ScriptedAgent, scripted_agent, stage
 from sayso.cli.demo_words import HANDOVER_SECONDS, from_prompts, goodbye, told
 from sayso.cli.terminal import bold, draws_screens, flowing, is_interactive, put
-from sayso.cli.texts import mark, plural, tr
+from sayso.cli.texts import mark, plural, tr, translated
 from sayso.desks import Desks, open_desks
 from sayso.text import one_line
 
@@ -93,7 +93,7 @@ def _answered(desks: Desks, agent: ScriptedAgent, ask: Ask) -> str | None:
         if not draws_screens():
             return from_prompts(desks, ask, agent)
         # It closes by itself once the agent has its answer, so that nobody looks at an empty inbox and wonders.
-        import_module("sayso.tui.app").run(desks.config, until=agent.fileno())
+        import_module("sayso.tui.app").run(desks.config, until=agent.fileno(), translated=translated)
     return agent.received(HANDOVER_SECONDS)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from sayso.asks.model import Ask, State
+from sayso.cli import declared
 from sayso.cli.asks_in_words import answer_lines, headline, noted_of, reason_of, short_place, status
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
@@ -14,19 +13,18 @@ from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.desks import open_desks
-from sayso.dialects.asks_as_data import ask_data
 from sayso.text import age, one_line
 
 HEADER = ("ID", "ENDED", "OUTCOME", "CLIENT", "PROJECT", "QUESTION AND ANSWER")
 
 
-@click.command()
-@click.option("--search", default="", metavar="TEXT", help="Only those with this text in a question or an answer.")
-@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only the asks of this project.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", default=20, show_default=True, help="At most this many."
+@declared.reader()
+@declared.option("--search", default="", metavar="TEXT", help="Only those with this text in a question or an answer.")
+@declared.option("--project", type=declared.PATH, metavar="DIR", help="Only the asks of this project.")
+@declared.option(
+    "--limit", type=declared.POSITIVE, metavar="N", default=20, show_default=True, help="At most this many."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
 def command(search: str, project: Path | None, limit: int, as_json: bool) -> None:
     """Show finished asks, newest first.
 
@@ -38,6 +36,8 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
     with open_desks(settings()) as desks:
         asks = desks.asks.history(project=project_name(project), search=search, most=limit)
     if as_json:
+        from sayso.dialects.asks_as_data import ask_data
+
         put_json([ask_data(ask) for ask in asks])
     elif asks:
         put(table(HEADER, [_row(ask) for ask in asks]))

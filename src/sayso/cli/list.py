@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from sayso.cli import declared
 from sayso.cli.listing import PAGE, run
 
 
-@click.command()
-@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only the asks of this project.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", default=PAGE, show_default=True, help="At most this many."
+@declared.reader()
+@declared.option("--project", type=declared.PATH, metavar="DIR", help="Only the asks of this project.")
+@declared.option(
+    "--limit", type=declared.POSITIVE, metavar="N", default=PAGE, show_default=True, help="At most this many."
 )
-@click.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
-@click.option("--snoozed", is_flag=True, help="Show what you have put off instead, and when it comes back.")
-@click.option("--count", is_flag=True, help="Print how many there are.")
-@click.option("--format", "line", metavar="TEXT", help="Print a line like this for each ask.")
-@click.option("--watch", is_flag=True, help="Print it again whenever it changes, until Ctrl-C.")
-@click.option("--json", "form", flag_value="json", help="Print a JSON array of everything about each ask.")
+@declared.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
+@declared.option("--snoozed", is_flag=True, help="Show what you have put off instead, and when it comes back.")
+@declared.option("--count", is_flag=True, help="Print how many there are.")
+@declared.option("--format", "line", metavar="TEXT", help="Print a line like this for each ask.")
+@declared.option("--watch", is_flag=True, help="Print it again whenever it changes, until Ctrl-C.")
+@declared.option("--json", "form", flag_value="json", help="Print a JSON array of everything about each ask.")
 def command(
     project: Path | None,
     limit: int,

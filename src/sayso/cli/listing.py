@@ -1,4 +1,4 @@
-"""What `sayso list` does, whoever read its options. Imports little: people look often."""
+"""What `sayso list` does, and `sayso` alone where it cannot draw. Imports little: people look often."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sayso.asks.crowds import Crowd, without_crowds
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, called, headline, short_place, status
-from sayso.cli.plain_options import positive
 from sayso.cli.presence_words import say_absence
 from sayso.cli.program import settings
 from sayso.cli.shared import MOST_OPEN, project_name
@@ -21,7 +20,6 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import InvalidInput, Problem
-from sayso.moments import local, told
 from sayso.text import age, one_line
 
 SNOOZED_HEADER = ("ID", "AGE", "BACK", "CLIENT", "PROJECT", "QUESTION")
@@ -29,16 +27,6 @@ HEADER = ("ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION")
 _MAY_MISS = (4, 3, 2)
 """The columns that a narrow terminal does without, in this order: project, client, status."""
 PAGE = 100
-OPTIONS = {
-    "--project": ("project", Path),
-    "--limit": ("limit", positive),
-    "--all": ("every_one", True),
-    "--snoozed": ("snoozed", True),
-    "--count": ("form", "count"),
-    "--format": ("line", str),
-    "--watch": ("watch", True),
-    "--json": ("form", "json"),
-}
 Draw = Callable[[Sequence[Ask]], str]
 """What is printed for some asks."""
 Fewer = tuple[list[Ask], list[Crowd]]
@@ -46,13 +34,13 @@ Fewer = tuple[list[Ask], list[Crowd]]
 
 
 def run(
-    project: Path | None = None,
-    limit: int = PAGE,
-    every_one: bool = False,
-    snoozed: bool = False,
-    form: str | None = None,
-    line: str | None = None,
-    watch: bool = False,
+    project: Path | None,
+    limit: int,
+    every_one: bool,
+    snoozed: bool,
+    form: str | None,
+    line: str | None,
+    watch: bool,
 ) -> None:
     """Print the open asks as the options say."""
     config, here = settings(), project_name(project)
@@ -80,11 +68,13 @@ def _show_snoozed(config: Config, project: str | None, limit: int, form: str | N
         raise InvalidInput([Problem(path="--snoozed", text="it goes with --project, --limit and --json alone.")])
     with open_desks(config) as desks:
         found = [one for one in desks.asks.snoozed(config.person) if project in (None, one.ask.asker.project)]
-    shown, now = found[:limit], local(now_ms())
+    shown = found[:limit]
     if form == "json":
         put_json([snoozed_data(one) for one in shown])
     elif shown:
-        others = Lookalikes(one.ask.asker for one in shown)
+        from sayso.moments import local, told
+
+        others, now = Lookalikes(one.ask.asker for one in shown), local(now_ms())
         rows = [_row(one.ask, others, told(local(one.until), now)) for one in shown]
         put(table(SNOOZED_HEADER, rows, may_miss=_MAY_MISS[:2]))
         say()
@@ -108,12 +98,14 @@ def _show(asks: Sequence[Ask], limit: int, fewer: Callable[[Sequence[Ask]], Fewe
 
 def _drawing(form: str | None, line: str | None, limit: int) -> Draw | None:
     """What a program is told of the asks; None where a person reads."""
-    from sayso.cli.status_lines import as_json_line, filled
-
     if line is not None:
+        from sayso.cli.status_lines import filled
+
         fill = filled(line)
         return lambda asks: fill(asks[:limit])
     if form == "json":
+        from sayso.cli.status_lines import as_json_line
+
         return lambda asks: as_json_line(asks[:limit])
     return (lambda asks: str(len(asks))) if form == "count" else None
 

@@ -7,15 +7,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 from sayso.chain import LogEntry, LogKind
-from sayso.cli.action_card import action_lines, difference_lines
+from sayso.cli import declared
 from sayso.cli.asks_in_words import moment, place
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
-from sayso.cli.terminal import bold, put, put_json, say, table
+from sayso.cli.terminal import bold, coloured, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.desks import open_desks
@@ -41,6 +40,9 @@ from sayso.permissions.log_words import (
 )
 from sayso.text import one_line, quoted
 
+if TYPE_CHECKING:
+    import click
+
 HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
 COLOURS = {LogKind.ALLOWED: "green", LogKind.DENIED: "red"}
 _OTHERS = "yellow"
@@ -49,18 +51,17 @@ _MOST_OFFERED = 50
 _HASH = re.compile("[0-9a-f]{16,64}")
 
 
-@click.group(invoke_without_command=True)
-@click.option(
+@declared.reading_group()
+@declared.option(
     "--since", default="", metavar="WHEN", help="Only what happened since then: a time back such as 7d, or a date."
 )
-@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only what agents wanted there.")
-@click.option("--denied", is_flag=True, help="Only what was not allowed: denied, undecided, refused or too late.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", default=50, show_default=True, help="At most this many."
+@declared.option("--project", type=declared.PATH, metavar="DIR", help="Only what agents wanted there.")
+@declared.option("--denied", is_flag=True, help="Only what was not allowed: denied, undecided, refused or too late.")
+@declared.option(
+    "--limit", type=declared.POSITIVE, metavar="N", default=50, show_default=True, help="At most this many."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each.")
-@click.pass_context
-def command(ctx: click.Context, since: str, project: Path | None, denied: bool, limit: int, as_json: bool) -> None:
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each.")
+def command(since: str, project: Path | None, denied: bool, limit: int, as_json: bool) -> None:
     """Show what was allowed and denied, and what ran, newest last.
 
     \b
@@ -71,8 +72,6 @@ def command(ctx: click.Context, since: str, project: Path | None, denied: bool, 
       sayso log stats
       sayso log verify
     """
-    if ctx.invoked_subcommand is not None:
-        return
     with open_desks(settings()) as desks:
         found = desks.log.outcomes(
             since=_moment(since), project=project_name(project), only_refused=1 if denied else None, most=limit
@@ -105,9 +104,9 @@ def _complete(
     ]
 
 
-@command.command()
-@click.argument("ask_id", metavar="ID", shell_complete=_complete)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@command.reader()
+@declared.argument("ask_id", metavar="ID", shell_complete=_complete)
+@declared.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(ask_id: str, as_json: bool) -> None:
     """Show all that happened with one permission, and the whole action.
 
@@ -127,6 +126,8 @@ def show(ask_id: str, as_json: bool) -> None:
     put(f"  {one_line(first.client, 60) or '-'}  {place(first.project)}\n")
     for entry in logged.entries:
         put(f"  {_line(entry)}")
+    from sayso.cli.action_card import action_lines, difference_lines
+
     for one in logged.actions:
         put("\n" + bold(tr("Action {digest}", digest=one.digest)))
         put("\n".join([*difference_lines(logged.actions[0].action, one.action), *action_lines(one.action)]))
@@ -137,15 +138,15 @@ def show(ask_id: str, as_json: bool) -> None:
         put("\n" + tr("The action itself was not kept: your settings keep no history."))
 
 
-@command.command()
-@click.option(
+@command.reader()
+@declared.option(
     "--since",
     default="7d",
     show_default=True,
     metavar="WHEN",
     help="Only what happened since then: a time back such as 7d, or a date.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the numbers as one JSON object.")
+@declared.option("--json", "as_json", is_flag=True, help="Print the numbers as one JSON object.")
 def stats(since: str, as_json: bool) -> None:
     """Show how often you were asked, and how it was decided.
 
@@ -177,9 +178,9 @@ def _numbers(found: LogStats) -> Iterator[tuple[str, str]]:
     yield tr("Time to decide, 9 of 10 within"), took_words(found.slow_ms)
 
 
-@command.command()
-@click.option("--noted", default="", metavar="HASH", help="Also that the entry is there whose hash begins so.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+@command.reader()
+@declared.option("--noted", default="", metavar="HASH", help="Also that the entry is there whose hash begins so.")
+@declared.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
 def verify(noted: str, as_json: bool) -> None:
     """Check that nothing was changed in the log or taken out of it.
 
@@ -261,7 +262,7 @@ def _line(entry: LogEntry) -> str:
 
 
 def _coloured(text: str, kind: LogKind) -> str:
-    return click.style(text, fg=COLOURS.get(kind, _OTHERS))
+    return coloured(text, COLOURS.get(kind, _OTHERS))
 
 
 def _when(at: int) -> str:

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
+from sayso.cli import declared
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.program import settings
 from sayso.cli.shared import SURFACE, project_name
-from sayso.cli.terminal import has_colour, put, put_json, say, table, yellow
+from sayso.cli.terminal import has_colour, put, put_json, put_part, say, table, yellow
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.desks import open_desks
-from sayso.dialects.operation_replies import data, headline, result
 from sayso.errors import SaysoError
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.reader import OperationReader
 from sayso.running.capture import STREAMS
 from sayso.text import age, one_line, printable
 
+if TYPE_CHECKING:
+    import click
+
 HEADER = ("ID", "AGE", "STATE", "TOOL", "CLIENT", "PROJECT", "COMMAND")
 SHOWN_BYTES = 8192
 
 
-def _of_either_stream(function: Callable[..., None]) -> Callable[..., None]:
+def _of_either_stream(function: declared.Does) -> declared.Does:
     """The options that choose one of the two streams of a command; without them both are shown."""
     for name in reversed(STREAMS):
-        function = click.option(f"--{name}", "stream", flag_value=name, help=f"Only its {name}.")(function)
+        function = declared.option(f"--{name}", "stream", flag_value=name, help=f"Only its {name}.")(function)
     return function
 
 
@@ -54,7 +56,7 @@ def _complete(
         return []
 
 
-@click.group()
+@declared.group()
 def command() -> None:
     """See and stop the commands that agents run.
 
@@ -66,13 +68,13 @@ def command() -> None:
     """
 
 
-@command.command(name="list")
-@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only those of this project.")
-@click.option("--running", is_flag=True, help="Only those that have not ended.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", default=30, show_default=True, help="At most this many."
+@command.reader(name="list")
+@declared.option("--project", type=declared.PATH, metavar="DIR", help="Only those of this project.")
+@declared.option("--running", is_flag=True, help="Only those that have not ended.")
+@declared.option(
+    "--limit", type=declared.POSITIVE, metavar="N", default=30, show_default=True, help="At most this many."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each operation.")
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each operation.")
 def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> None:
     """Show the operations, newest first.
 
@@ -84,6 +86,8 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
         found = reader.recent(project=project_name(project), most=limit)
         shown = [operation for operation in found if not (running and operation.state.ended)]
         if as_json:
+            from sayso.dialects.operation_replies import data
+
             put_json([data(reader.report(operation, SHOWN_BYTES)) for operation in shown])
         elif shown:
             put(table(HEADER, [_row(operation, reader.words(operation)) for operation in shown]))
@@ -96,9 +100,9 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
             say(tr("No command has been run. Agents get them from tool files: sayso tools init git"))
 
 
-@command.command()
-@click.argument("operation_id", metavar="ID", shell_complete=_complete)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@command.reader()
+@declared.argument("operation_id", metavar="ID", shell_complete=_complete)
+@declared.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(operation_id: str, as_json: bool) -> None:
     """Show how one operation stands or ended, and what it printed last.
 
@@ -106,6 +110,8 @@ def show(operation_id: str, as_json: bool) -> None:
     Example:
       sayso ops show 3f2a
     """
+    from sayso.dialects.operation_replies import data, result
+
     with open_reader() as reader:
         operation = reader.find(operation_id)
         report = reader.report(operation, SHOWN_BYTES)
@@ -118,16 +124,16 @@ def show(operation_id: str, as_json: bool) -> None:
         put(printable(_said(result(report).text)))
 
 
-@command.command()
-@click.argument("operation_id", metavar="ID", shell_complete=_complete)
+@command.reader()
+@declared.argument("operation_id", metavar="ID", shell_complete=_complete)
 @_of_either_stream
-@click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines.")
-@click.option("--grep", metavar="REGEX", help="Only the lines that match.")
+@declared.option("--tail", type=declared.POSITIVE, metavar="LINES", help="Only the last lines.")
+@declared.option("--grep", metavar="REGEX", help="Only the lines that match.")
 def output(operation_id: str, stream: str | None, tail: int | None, grep: str | None) -> None:
     """Print what a command wrote, secrets masked, as far as it was kept.
 
     Its stdout and its stderr come as it wrote them, its stderr in another colour; without colours the name of a stream
-    stands above what is from it. What --grep finds is told stream by stream.
+    stands above what is from it.
 
     \b
     Example:
@@ -143,7 +149,7 @@ def output(operation_id: str, stream: str | None, tail: int | None, grep: str | 
 
 
 @command.command()
-@click.argument("operation_id", metavar="ID", shell_complete=_complete)
+@declared.argument("operation_id", metavar="ID", shell_complete=_complete)
 def cancel(operation_id: str) -> None:
     """End a command and every process it has started.
 
@@ -159,11 +165,11 @@ def cancel(operation_id: str) -> None:
         operation = reader.cancel(operation, f"{settings().person} on the {SURFACE}")
         for seen in reader.watch(operation, streams=()):
             operation = seen.operation
-        say(printable(_said(headline(operation))))
+        say(_ending(operation))
 
 
 @command.command()
-@click.argument("operation_id", metavar="ID", shell_complete=_complete)
+@declared.argument("operation_id", metavar="ID", shell_complete=_complete)
 @_of_either_stream
 def watch(operation_id: str, stream: str | None) -> None:
     """Follow what a command writes, until it ends.
@@ -182,7 +188,7 @@ def watch(operation_id: str, stream: str | None) -> None:
             else:
                 operation = seen.operation
         page.end()
-        say(printable(_said(headline(operation))))
+        say(_ending(operation))
     if operation.state is not OperationState.COMPLETED:
         sys.exit(1)
 
@@ -205,7 +211,7 @@ class StreamPrinter:
                 put(f"--- {stream} ---")
         shown = printable(text)
         tinted = self._coloured and stream != STREAMS[0]
-        click.echo(yellow(shown) if tinted else shown, nl=False, color=self._coloured)
+        put_part(yellow(shown) if tinted else shown)
         self._at_start = text.endswith("\n")
 
     def end(self) -> None:
@@ -220,9 +226,8 @@ def _wanted(
 ) -> Iterator[tuple[str, str]]:
     """What of these streams was asked for, each part of it with its stream."""
     if grep is not None:
-        for stream in streams:
-            for match in reader.grep(part, stream, grep, limit=1000).matches:
-                yield stream, match.text.rstrip("\n") + "\n"
+        for found in reader.grep_both(part, streams, grep, limit=1000):
+            yield found.stream, found.match.text.rstrip("\n") + "\n"
     elif tail is None:
         for seen in reader.new_output(part, streams, {}):
             yield seen.stream, _gap(seen.skipped) + seen.text
@@ -251,6 +256,13 @@ def _facts(operation: Operation, words: str) -> dict[str, str]:
         tr("Command"): one_line(words, 400) or tr("a sequence"),
         tr("In"): short_place(operation.cwd),
     }
+
+
+def _ending(operation: Operation) -> str:
+    """How it stands, in a line."""
+    from sayso.dialects.operation_replies import headline
+
+    return printable(_said(headline(operation)))
 
 
 def _said(told: str) -> str:

@@ -5,18 +5,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 
 from sayso.asks.model import Ask
 from sayso.cli.conversation import put_numbered
 from sayso.cli.listing import open_asks, show_inbox
-from sayso.cli.terminal import forget_typed_ahead, is_interactive, put, read_line, say
+from sayso.cli.terminal import flowing, forget_typed_ahead, is_interactive, put, read_line, say
 from sayso.cli.texts import explained, plural, tr
 from sayso.clients import IN_A_SHELL
 from sayso.config import Config
+from sayso.desks import open_desks
 from sayso.errors import SaysoError
 
+_WISH = re.compile(r"(?P<wish>[nz]?)\s*(?P<number>[0-9]{1,4})")
 _MOST = 50
 """How many are listed: nobody listens to more."""
 
@@ -34,25 +37,42 @@ def answer_line_by_line(config: Config) -> None:
         line = _typed(len(asks))
         if line is None or line in ("q", "/q"):
             return
-        _settle(asks, line)
+        _settle(config, asks, line)
     show_inbox(config)
 
 
 def _typed(count: int) -> str | None:
     forget_typed_ahead()
+    how = tr("A number opens it. With n before it you say no to it, with z it is snoozed for an hour: n 1, z 1.")
+    put(flowing(how))
     line = read_line(tr("Which one, 1 to {n}? Enter looks again, q leaves: ", n=count))
     return None if line is None else line.strip()
 
 
-def _settle(asks: Sequence[Ask], number: str) -> None:
-    """Lead through the one with this number. What goes wrong with it is said, and the list comes again."""
-    from sayso.cli import allow, answer  # only for those who settle something
+def _settle(config: Config, asks: Sequence[Ask], typed: str) -> None:
+    """Do what is wanted with the one that was named. What goes wrong with it is said, and the list comes again."""
+    from sayso.cli import allow, answer, snooze  # only for those who settle something
 
-    if not (number.isascii() and number.isdecimal() and 0 < int(number) <= len(asks)):
+    found = _WISH.fullmatch(typed)
+    if not found or not 0 < int(found["number"]) <= len(asks):
         return
-    ask = asks[int(number) - 1]
-    command = answer.command if ask.wanted is None else allow.command
+    ask = asks[int(found["number"]) - 1]
+    commands = {"z": snooze.command, "": answer.command if ask.wanted is None else allow.command}
     try:
-        command.main([ask.id], standalone_mode=False)
+        if found["wish"] == "n":
+            _refuse(config, ask)
+        else:
+            commands[found["wish"]].main([ask.id], standalone_mode=False)
     except SaysoError as error:
         say(explained(error))
+
+
+def _refuse(config: Config, ask: Ask) -> None:
+    from sayso.cli.settling import check_open, reject, what_happens
+
+    reason = read_line(tr("Why? The agent is told; empty for no reason: "))
+    if reason is None:
+        return
+    with open_desks(config) as desks:
+        check_open(desks, ask)
+        say(what_happens(reject(desks, ask, reason.strip())))

@@ -9,7 +9,6 @@ from sayso.cli.texts import tr
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks
-from sayso.moments import local, told
 from sayso.presence import Whereabouts
 from sayso.text import iso_time
 
@@ -21,6 +20,8 @@ def say_absence(config: Config, desks: Desks) -> None:
 
 
 def absence_line(said: Whereabouts) -> str:
+    from sayso.moments import local, told  # most look while they are there
+
     now = local(now_ms())
     since = told(local(said.since), now)
     if said.until is None:

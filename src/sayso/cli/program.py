@@ -9,6 +9,8 @@ from sayso.config import Config, load
 from sayso.records import replace
 
 PROGRAMS = ("sayso", "auq")
+COMPLETES = "_SAYSO_COMPLETE"
+"""The variable in which a shell says that it wants words completed."""
 
 
 def program_name() -> str:

@@ -6,18 +6,16 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from sayso.agent_guard import refuse_agents
 from sayso.agents.acp import PROGRAMS
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
 from sayso.brought import brought
+from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import explained, mark, plural, tr
-from sayso.cli.web import yourself
 from sayso.desks import Desks, open_desks
 from sayso.errors import CannotEdit, InvalidInput, NotFound, Problem
 from sayso.text import one_line, spelt_out
@@ -25,7 +23,7 @@ from sayso.text import one_line, spelt_out
 AGENTS = ("claude", "codex", *PROGRAMS)
 
 
-@click.group()
+@declared.group()
 def command() -> None:
     """Manage the directories in which the web page may start agents.
 
@@ -38,32 +36,32 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--name", metavar="NAME", default="", help="What the page calls it. By default its last part.")
-@click.option("--user", metavar="USER", help="Whose project it is: nobody else sees it. By default yours.")
-@click.option("--agent", type=click.Choice(AGENTS), default="claude", help="Which agent works there.")
-@click.option(
+@declared.argument("directory", metavar="DIR", type=declared.PATH)
+@declared.option("--name", metavar="NAME", default="", help="What the page calls it. By default its last part.")
+@declared.option("--user", metavar="USER", help="Whose project it is: nobody else sees it. By default yours.")
+@declared.option("--agent", type=declared.one_of(AGENTS), default="claude", help="Which agent works there.")
+@declared.option(
     "--command",
     "starts_with",
     metavar="COMMAND",
     default="",
     help="What starts an agent that speaks ACP, such as 'goose acp'. With --agent acp.",
 )
-@click.option("--ask-user/--no-ask-user", default=True, help="Whether the agent can ask you. It can by default.")
-@click.option(
+@declared.option("--ask-user/--no-ask-user", default=True, help="Whether the agent can ask you. It can by default.")
+@declared.option(
     "--ask-user-timeout",
     type=int,
     metavar="SECONDS",
     help=f"How long it waits for an answer: {SHORTEST_WAIT} to {LONGEST_WAIT}. Else as mcp_ask_user_timeout says.",
 )
-@click.option("--model", metavar="MODEL", default="", help="The model it uses. By default its own choice.")
-@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="What it may do without asking you.")
-@click.option(
+@declared.option("--model", metavar="MODEL", default="", help="The model it uses. By default its own choice.")
+@declared.option("--permission-mode", type=declared.one_of(PERMISSION_MODES), help="What it may do without asking you.")
+@declared.option(
     "--worktree/--no-worktree",
     default=False,
     help="Whether conversations begin in a git worktree of their own. They do not by default.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the project as JSON.")
+@declared.option("--json", "as_json", is_flag=True, help="Print the project as JSON.")
 def add(
     directory: Path,
     name: str,
@@ -107,8 +105,8 @@ def add(
     _say_untrusted(project.directory)
 
 
-@command.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@command.reader(name="list")
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def show(as_json: bool) -> None:
     """Show the projects here, and how many agents are at work in each.
 
@@ -140,6 +138,8 @@ def show(as_json: bool) -> None:
 
 def _worktrees(desks: Desks, projects: Sequence[Project]) -> dict[int, list[dict[str, str]]]:
     """The worktrees of conversations that are there, by the projects whose repositories they are of."""
+    if not desks.config.worktrees_dir.exists():
+        return {project.id: [] for project in projects}
     from sayso.branches import top_of_repository
     from sayso.trees.worktrees import Worktrees
 
@@ -152,7 +152,7 @@ def _worktrees(desks: Desks, projects: Sequence[Project]) -> dict[int, list[dict
 
 
 @command.command()
-@click.argument("project")
+@declared.argument("project")
 def remove(project: str) -> None:
     """Let no more agents be started in PROJECT.
 
@@ -195,7 +195,7 @@ def sync() -> None:
 
 
 @command.command()
-@click.argument("project", required=False)
+@declared.argument("project", required=False)
 def stop(project: str | None) -> None:
     """Stop the agents at work in PROJECT, or all of them.
 
@@ -239,6 +239,8 @@ def _words(command: str) -> tuple[str, ...]:
 
 
 def _owner(desks: Desks, user: str | None) -> str:
+    from sayso.cli.web import yourself
+
     accounts = desks.accounts
     if user is None:
         return yourself(accounts, desks.config.person)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
-
 from sayso.asks.model import Asker
 from sayso.asks.truth import session_of
+from sayso.cli import declared
 from sayso.cli.asks_in_words import place
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
-from sayso.cli.terminal import bold, put, put_json, say, table
+from sayso.cli.terminal import bold, coloured, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions.session_rules import SessionRule
+from sayso.records import asdict
 from sayso.rules.book import RuleBook, Ruling
 from sayso.rules.files import RuleFiles
 from sayso.rules.judge import RuleJudge
@@ -38,10 +37,9 @@ COUNTED = 30 * 24 * 3_600_000
 """Milliseconds back that verdicts of rules are counted."""
 
 
-@click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-@click.pass_context
-def command(ctx: click.Context, as_json: bool) -> None:
+@declared.reading_group()
+@declared.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def command(as_json: bool) -> None:
     """Show the rules that hold here, and how often each decided.
 
     Rules decide what agents may do without asking you. They are in your own file, in the project's, and in the
@@ -54,8 +52,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
       sayso rules test
       sayso rules suggest
     """
-    if ctx.invoked_subcommand is not None:
-        return
     config = settings()
     book = RuleFiles(config).book(config.project)
     with open_desks(config) as desks:
@@ -79,13 +75,13 @@ def command(ctx: click.Context, as_json: bool) -> None:
         say(tr("A rule of a session ends with it, or now: sayso rules end {id}", id=given[0].id[:8]))
     _say_what_does_not_count(book)
     for text in never:
-        say(click.style(text, fg="yellow"))
+        say(coloured(text, "yellow"))
 
 
-@command.command()
-@click.argument("action", metavar="ACTION")
-@click.option("--agent", default="claude-code", show_default=True, help="As if this client asked.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+@command.reader()
+@declared.argument("action", metavar="ACTION")
+@declared.option("--agent", default="claude-code", show_default=True, help="As if this client asked.")
+@declared.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
 def check(action: str, agent: str, as_json: bool) -> None:
     """Say what the rules make of an action, by which rule, and why.
 
@@ -110,9 +106,9 @@ def check(action: str, agent: str, as_json: bool) -> None:
     sys.exit(EXIT_CODES[ruling.effect])
 
 
-@command.command()
-@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+@command.reader()
+@declared.argument("file", metavar="[FILE]", required=False, type=declared.FILE)
+@declared.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
 def test(file: Path | None, as_json: bool) -> None:
     """Read the rules and try their examples.
 
@@ -145,8 +141,8 @@ def test(file: Path | None, as_json: bool) -> None:
     sys.exit(1 if faults else 0)
 
 
-@command.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@command.reader()
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def suggest(as_json: bool) -> None:
     """Propose rules for what you often allowed, and never denied.
 
@@ -175,7 +171,7 @@ def suggest(as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("rule_id", metavar="ID")
+@declared.argument("rule_id", metavar="ID")
 def end(rule_id: str) -> None:
     """End a rule that holds for one session.
 
@@ -196,9 +192,9 @@ def end(rule_id: str) -> None:
     say(tr("It holds no longer: {rule}", rule=spelt_out(", ".join(found[0].patterns))))
 
 
-@command.command("import")
-@click.argument("client", metavar="CLIENT", type=click.Choice(["claude-code", "codex", "gemini", "opencode"]))
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+@command.reader("import")
+@declared.argument("client", metavar="CLIENT", type=declared.one_of(["claude-code", "codex", "gemini", "opencode"]))
+@declared.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
 def import_(client: str, as_json: bool) -> None:
     """Propose the rules that a client's own settings come to.
 
@@ -237,7 +233,7 @@ def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:
     because = f" → {one_line(rule.because, 60)}" if rule.because else ""
     agree = "" if rule.approvers.is_anyone else f" ({one_line(_who_must_agree(rule), 60)})"
     return (
-        click.style(tr(rule.effect.value), fg=COLOURS[rule.effect]),
+        coloured(tr(rule.effect.value), COLOURS[rule.effect]),
         str(_decided(rule, counts)),
         _short(rule, config),
         f"{shown}{_only(rule.when)}{agree}{because}",
@@ -258,7 +254,7 @@ def _only(when: When) -> str:
 def _session_row(rule: SessionRule, counts: dict[str, int]) -> tuple[str, ...]:
     text = ", ".join(rule.patterns)
     return (
-        click.style(tr(Effect.ALLOW.value), fg=COLOURS[Effect.ALLOW]),
+        coloured(tr(Effect.ALLOW.value), COLOURS[Effect.ALLOW]),
         str(counts.get(f"{Effect.ALLOW.value} {text}", 0)),
         tr("session rule {id}", id=rule.id[:8]),
         f"{one_line(text, 100)} → {one_line(rule.client, 30)}, {_session_name(rule)}, {place(rule.project)}",
@@ -315,7 +311,7 @@ def _short(rule: Rule, config: Config) -> str:
 
 def _say_what_does_not_count(book: RuleBook) -> None:
     for fault in book.faults:
-        say(click.style(spelt_out(translated(str(fault))), fg="red"))
+        say(coloured(spelt_out(translated(str(fault))), "red"))
     if book.faults:
         say(bold(tr("Because of that everything is asked, but for what another file denies.")))
     for file in book.files:
@@ -330,7 +326,7 @@ def _say_what_does_not_count(book: RuleBook) -> None:
 
 
 def _put_ruling(ruling: Ruling) -> None:
-    put(click.style(tr(ruling.effect.value), fg=COLOURS[ruling.effect], bold=True))
+    put(bold(coloured(tr(ruling.effect.value), COLOURS[ruling.effect])))
     for rule in ruling.rules:
         put(f"  {spelt_out(rule.place)}: {spelt_out(rule.text)}")
     if ruling.because:

@@ -9,12 +9,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from sayso import __version__
 from sayso.asks.model import Ask, Asker
 from sayso.branches import branch_of
-from sayso.cli.terminal import put_json, say
+from sayso.cli.terminal import put_json, put_part, say
 from sayso.cli.texts import tr, translated
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
@@ -47,6 +45,7 @@ def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_
             put_json(data(desks.reader.report(ended, SHOWN_BYTES)))
         else:
             output.print_new()
+            output.end_line()
             say(printable(translated(headline(ended))))
     return 0 if ended.state is OperationState.COMPLETED else 1
 
@@ -58,6 +57,7 @@ class CommandOutput:
         self._reader = reader
         self._places: Places = {}
         self._operation: Operation | None = None
+        self._at_start = dict.fromkeys(STREAMS, True)
 
     async def follow(self, job: Job) -> None:
         """Print it as it comes, until the command has ended."""
@@ -73,7 +73,13 @@ class CommandOutput:
                 stream, to = seen.stream, sys.stdout if seen.stream == STREAMS[0] else sys.stderr
                 if seen.skipped:
                     say(tr("[{n} bytes of its {stream} were not kept]", n=f"{seen.skipped:,}", stream=stream))
-                click.echo(printable(seen.text) if to.isatty() else seen.text, nl=False, file=to)
+                put_part(printable(seen.text) if to.isatty() else seen.text, to)
+                self._at_start[stream] = seen.text.endswith("\n")
+
+    def end_line(self) -> None:
+        """To the beginning of a line, for what we say: on stderr, and on a terminal that shows both."""
+        if not self._at_start[STREAMS[1]] or (sys.stdout.isatty() and not self._at_start[STREAMS[0]]):
+            say()
 
 
 async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output: CommandOutput | None) -> Operation:

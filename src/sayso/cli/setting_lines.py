@@ -9,8 +9,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from sayso.config import toml
 from sayso.errors import ConfigError
+from sayso.setting_values import toml
 
 _TABLE = re.compile(r"\s*\[")
 

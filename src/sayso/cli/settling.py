@@ -41,8 +41,8 @@ def settle(desks: Desks, ask: Ask, settlement: Sequence[Answer] | Rejection) -> 
 
 
 def check_open(desks: Desks, ask: Ask) -> None:
-    """Refuse early what cannot be settled here: somebody was first, this is the asking agent itself, or an agent is not
-    to decide on permissions."""
+    """Refuse early what cannot be settled here: somebody was first, or this is an agent, who is not to speak for a
+    person."""
     if not ask.state.answerable:
         # An ended ask stays as it is; the desk has the words for who ended it.
         desks.asks.answer(ask.id, (), settler(desks.config))
@@ -129,6 +129,11 @@ def what_happens(ask: Ask) -> str:
             return tr(said, done=done)
         case Handover.TO_BE_FETCHED:
             return tr("{done}. The agent went on without waiting; it is told when it comes back for this.", done=done)
+        case Handover.KEPT_FOR_SESSION:
+            said = mark(
+                "{done}. The agent is not waiting now; it will be told when the session that asked does so again."
+            )
+            return tr(said, done=done)
     return tr("{done}. The agent is not waiting now; it will be told when it asks again.", done=done)
 
 

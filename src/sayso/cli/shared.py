@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.asks.model import Ask, Settler
-from sayso.cli.program import settings
+from sayso.cli.program import COMPLETES, settings
 from sayso.config import Config, system_user
 from sayso.desks import open_desks
 from sayso.errors import SaysoError
@@ -56,7 +56,7 @@ def complete_question(
 def complete_answer(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[click.shell_completion.CompletionItem]:
-    """The options of the only question of the ask that is named. Bash would break a label of several words apart."""
+    """The options of the only question of the ask that is named; by their numbers where a label is no good word."""
     from click.shell_completion import CompletionItem
 
     try:
@@ -65,14 +65,24 @@ def complete_answer(
     except SaysoError:
         return []
     choices = questions[0].choices if len(questions) == 1 else ()
-    in_bash = os.environ.get("_SAYSO_COMPLETE", "").startswith("bash")
-    whole = re.compile(r"[\w.,+@/-]+" if in_bash else r".+")
+    words = [_as_a_word(number, option.label) for number, option in enumerate(choices, 1)]
     return [
-        CompletionItem(option.label, help=one_line(option.description, 60))
-        for option in choices
-        if option.label == one_line(option.label, 200) and whole.fullmatch(option.label)
-        if option.label.lower().startswith(incomplete.lower())
+        CompletionItem(_for_the_shell(word), help=one_line(option.description or option.label, 60))
+        for word, option in zip(words, choices, strict=True)
+        if word.lower().startswith(incomplete.lower())
     ]
+
+
+def _as_a_word(number: int, label: str) -> str:
+    """What names the option: not its label where that would be read as an option of the command, or drives the shell's
+    terminal."""
+    return label if label == one_line(label, 200) and label[:1] not in ("", "-") else f"#{number}"
+
+
+def _for_the_shell(word: str) -> str:
+    """Bash takes what it is offered as if it was typed, so that what means something to it is quoted."""
+    in_bash = os.environ.get(COMPLETES, "").startswith("bash")
+    return re.sub(r"([^\w.,+@/%-])", r"\\\1", word) if in_bash else word
 
 
 def _completed(incomplete: str, wanted: Callable[[Ask], bool]) -> list[click.shell_completion.CompletionItem]:

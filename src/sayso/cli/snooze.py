@@ -28,8 +28,8 @@ def command(ask_id: str, when: str, end: bool, as_json: bool) -> None:
     ID is the ask's id or the beginning of it. WHEN is a while (20m, 1h), a time (18:00), or a day (tomorrow, monday),
     which means 8:00 in the morning. Without it, an hour.
 
-    It is put off for you alone, in the terminal and in the browser. Its agent waits on and is told nothing. It comes
-    back earlier when there is news of it, and five minutes before its agent stops waiting.
+    It is put off for you alone, in the terminal and in the browser. Its agent is told nothing, and waits on if it
+    waits. It comes back earlier when there is news of it, and five minutes before its agent stops waiting.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def command(ask_id: str, when: str, end: bool, as_json: bool) -> None:
     if snoozed.until < until:
         say(tr("Snoozed until {until}, because its agent stops waiting five minutes later.", until=shown))
     else:
-        say(tr("Snoozed until {until}. Its agent waits on.", until=shown))
+        say(tr("Snoozed until {until}. Its agent is told nothing.", until=shown))
 
 
 def _end(desks: Desks, ask_id: str) -> None:

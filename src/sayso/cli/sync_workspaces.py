@@ -15,4 +15,4 @@ def command() -> None:
     Example:
       sayso sync-workspaces
     """
-    click.get_current_context().invoke(sync)
+    sync.does()

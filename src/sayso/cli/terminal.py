@@ -21,6 +21,7 @@ Cells = Sequence[str]
 _YES_OR_NO = {"de": {"ja": True, "nein": False}}
 _MARK = "    │ "
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_COLOURS = {"red": 31, "green": 32, "yellow": 33}
 _START = re.compile(r"\s*(?:\d\. )?")
 _ROWS_BESIDE_A_PAGE = 3
 _LEAST_LAST = 24
@@ -47,9 +48,30 @@ def put_lines(text: str) -> None:
         put(text)
 
 
+def put_part(text: str, stream: TextIO | None = None) -> None:
+    """A part of a line, as it comes: to stdout, or where it belongs."""
+    if to := stream or sys.stdout:
+        to.write(text)
+        to.flush()
+
+
 def put_anew(text: str) -> None:
     """Data in the place of what was put before, where a terminal shows it; after it, for a program."""
-    put(f"\x1b[H\x1b[2J{text}" if has_colour(sys.stdout) else text)
+    if not has_colour(sys.stdout):
+        put(text)
+        return
+    size = os.get_terminal_size(sys.stdout.fileno())
+    put(f"\x1b[H\x1b[2J{first_lines(text, size.columns or 80, (size.lines or 24) - 1)}")
+
+
+def first_lines(text: str, columns: int, rows: int) -> str:
+    """As much of the text as a screen shows, from its beginning, and how much more there is."""
+    lines, taken = text.split("\n"), 0
+    for place, line in enumerate(lines):
+        taken += max(-(-cells(line) // columns), 1)
+        if place and taken > rows - (place < len(lines) - 1):
+            return "\n".join([*lines[:place], tr("… and {n} more lines", n=len(lines) - place)])
+    return text
 
 
 def put_json(value: object) -> None:
@@ -66,6 +88,10 @@ def bold(text: str) -> str:
 
 def dim(text: str) -> str:
     return f"\x1b[2m{text}\x1b[0m"
+
+
+def coloured(text: str, colour: str) -> str:
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 
 
 def yellow(text: str) -> str:

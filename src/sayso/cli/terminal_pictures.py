@@ -1,5 +1,6 @@
 """Pictures in a terminal that can show them: by kitty's graphics protocol, or as sixels where `chafa` is there to draw
-them. A terminal is asked what it can do and has a moment to answer; all others get the name of the picture."""
+them. A terminal is asked what it can do and has a moment to answer; all others get the name of the picture, and the way
+to it."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Attachment
 from sayso.cli.asks_in_words import attachment_words
 from sayso.cli.terminal import put, say
 from sayso.cli.texts import tr
+from sayso.desks import Desks
 from sayso.errors import NotFound
 
 WITHIN = 1.0
@@ -34,7 +35,7 @@ _ATTRIBUTES = re.compile(rb"\x1b\[\?([0-9;]+)c")
 _SIXEL = b"4"
 
 
-def show_pictures(desk: AskDesk, ask: Ask) -> None:
+def show_pictures(desks: Desks, ask: Ask) -> None:
     """Show the pictures of an ask, as far as this terminal can."""
     pictures = [each for each in (*ask.pictures(), *ask.attachments()) if each.is_picture]
     if not pictures or not sys.stdout.isatty():
@@ -42,13 +43,16 @@ def show_pictures(desk: AskDesk, ask: Ask) -> None:
     way = _way()
     for each in pictures:
         with suppress(NotFound):
-            drawn = _drawn(way, each, desk.attachment(ask.id, each.id)[1]) if way else b""
+            drawn = _drawn(way, each, desks.asks.attachment(ask.id, each.id)[1]) if way else b""
             put(attachment_words(each))
             sys.stdout.flush()
             sys.stdout.buffer.write(drawn + b"\n" * bool(drawn))
             sys.stdout.flush()
     if not way:
-        say(tr("This terminal shows no pictures. Save them: sayso show {id} --save FOLDER", id=ask.id[:8]))
+        if page := desks.config.web_url.rstrip("/"):
+            say(tr("This terminal shows no pictures. Look at them: {page}", page=f"{page}/asks/{ask.id}"))
+        else:
+            say(tr("This terminal shows no pictures. Save them: sayso show {id} --save FOLDER", id=ask.id[:8]))
 
 
 def _way() -> str:

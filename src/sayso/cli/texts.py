@@ -14,13 +14,15 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from string import Formatter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso.clients import IN_A_SHELL
 from sayso.config import language_setting
-from sayso.errors import InvalidInput
+from sayso.errors import told
 from sayso.language import chosen
+
+if TYPE_CHECKING:
+    from string import Formatter
 
 _LEAST = 10
 """Characters that a template must have of its own to know a finished text by."""
@@ -32,7 +34,7 @@ _HOLE = re.compile(r"\{(\w+)(?:!t)?\}")
 def tr(text: str, /, **values: object) -> str:
     """The text in the person's language, with its `{names}` filled in."""
     spoken = catalogue().get(text, text)
-    return _FILLED.format(spoken, **values) if values else spoken
+    return _filled(spoken, values) if values else spoken
 
 
 def plural(number: int, one: str, many: str, /, **values: object) -> str:
@@ -53,16 +55,13 @@ def translated(text: str) -> str:
         return catalogue()[text]
     for english in _templates():
         if text.startswith(english.partition("{")[0]) and (found := _pattern(english).fullmatch(text)):
-            return _FILLED.format(catalogue()[english], **found.groupdict())
+            return _filled(catalogue()[english], found.groupdict())
     return text
 
 
 def explained(error: Exception) -> str:
     """What an error says, in the person's language."""
-    if isinstance(error, InvalidInput):
-        told = [(translated(problem.path), translated(problem.text)) for problem in error.problems]
-        return "; ".join(f"{path}: {text}" if path else text for path, text in told)
-    return translated(str(error))
+    return told(error, translated)
 
 
 @cache
@@ -87,14 +86,20 @@ def german_texts() -> dict[str, dict[str, str]]:
     return texts
 
 
-class _Filling(Formatter):
-    """Fills holes as `str.format` does; a hole `{name!t}` takes a text that is to be translated itself."""
-
-    def convert_field(self, value: Any, conversion: str | None) -> Any:
-        return translated(str(value)) if conversion == "t" else super().convert_field(value, conversion)
+def _filled(spoken: str, values: Mapping[str, object]) -> str:
+    """With its holes filled; `{name!t}`, which only translations have, takes a text that is to be translated itself."""
+    return _filling().vformat(spoken, (), values) if catalogue() else spoken.format_map(values)
 
 
-_FILLED = _Filling()
+@cache
+def _filling() -> Formatter:
+    from string import Formatter  # which takes its time
+
+    class Filling(Formatter):
+        def convert_field(self, value: Any, conversion: str | None) -> Any:
+            return translated(str(value)) if conversion == "t" else super().convert_field(value, conversion)
+
+    return Filling()
 
 
 @cache

@@ -1,22 +1,22 @@
-"""`sayso token`: which agents may connect over HTTP."""
+"""`sayso token`: which agents may connect over HTTP, by a token or because a person has let them sign in."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from sayso.accounts import AgentToken
 from sayso.agent_guard import refuse_agents
+from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, tr
+from sayso.connections import AgentConnection
 from sayso.desks import open_desks
 from sayso.text import iso_time, one_line
 
 
-@click.group()
+@declared.group()
 def command() -> None:
     """Manage which agents may connect over HTTP.
 
@@ -29,10 +29,10 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("name")
-@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="The project this agent works in.")
-@click.option("--user", metavar="USER", default="", help="Its questions are for this user alone.")
-@click.option("--json", "as_json", is_flag=True, help="Print the token as JSON.")
+@declared.argument("name")
+@declared.option("--project", type=declared.PATH, metavar="DIR", help="The project this agent works in.")
+@declared.option("--user", metavar="USER", default="", help="Its questions are for this user alone.")
+@declared.option("--json", "as_json", is_flag=True, help="Print the token as JSON.")
 def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
     """Make a token for an agent. It is shown this once.
 
@@ -53,42 +53,53 @@ def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
     say(tr(said, name=name))
 
 
-@command.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@command.reader(name="list")
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def show(as_json: bool) -> None:
-    """Show the tokens, without their secrets.
+    """Show tokens, without their secrets, and agents that signed in.
 
     \b
     Example:
       sayso token list
     """
     with open_desks(settings()) as desks:
-        tokens = desks.accounts.tokens()
+        tokens, connections = desks.accounts.tokens(), desks.connections.all()
     if as_json:
-        put_json([_data(token) for token in tokens])
-    elif tokens:
-        put(table(("NAME", "USER", "PROJECT", "SINCE", "REVOKED"), [_row(token) for token in tokens]))
+        put_json([*map(_data, tokens), *map(_connection_data, connections)])
+    elif tokens or connections:
+        rows = [*map(_row, tokens), *map(_connection_row, connections)]
+        put(table(("NAME", "USER", "PROJECT", "BY", "SINCE", "REVOKED"), rows))
     else:
         say(tr("There are no tokens yet. `sayso token add NAME` makes one."))
 
 
 @command.command()
-@click.argument("name")
+@declared.argument("name")
 def revoke(name: str) -> None:
-    """Shut an agent out at once.
+    """Shut an agent out at once, by its token or name.
 
     \b
     Example:
       sayso token revoke ci
+      sayso token revoke 'claude-code#1f3a5b'
     """
     with open_desks(settings()) as desks:
-        desks.accounts.revoke_token(name)
-    say(tr("The token {name} is of no use from now on.", name=name))
+        refuse_agents(desks, "shut anybody out")
+        signed_in = [each for each in desks.connections.all() if each.agent == name]
+        for each in signed_in:
+            desks.connections.end(each.id, each.user)
+        if not signed_in:
+            desks.accounts.revoke_token(name)
+    if signed_in:
+        say(tr("{name} is let in no more. To come back, it has to sign in again.", name=name))
+    else:
+        say(tr("The token {name} is of no use from now on.", name=name))
 
 
 def _data(token: AgentToken) -> dict[str, str | None]:
     return {
         "name": token.name,
+        "by": "token",
         "user": token.user or None,
         "project": token.project or None,
         "since": iso_time(token.created_at),
@@ -98,4 +109,22 @@ def _data(token: AgentToken) -> dict[str, str | None]:
 
 def _row(token: AgentToken) -> tuple[str, ...]:
     since, revoked = iso_time(token.created_at) or "", iso_time(token.revoked_at) or "-"
-    return token.name, token.user or tr("anyone"), one_line(token.project, 60) or "-", since, revoked
+    return token.name, token.user or tr("anyone"), one_line(token.project, 60) or "-", tr("token"), since, revoked
+
+
+def _connection_data(connection: AgentConnection) -> dict[str, str | None]:
+    return {
+        "name": connection.agent,
+        "by": "sign-in",
+        "program": connection.client_name,
+        "address": connection.resource,
+        "user": connection.user,
+        "project": None,
+        "since": iso_time(connection.created_at),
+        "seen_at": iso_time(connection.seen_at),
+        "revoked_at": None,
+    }
+
+
+def _connection_row(connection: AgentConnection) -> tuple[str, ...]:
+    return connection.agent, connection.user, "-", tr("sign-in"), iso_time(connection.created_at) or "", "-"

@@ -6,10 +6,9 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
-
+from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
@@ -25,8 +24,11 @@ from sayso.toolfiles.schema import input_schema, published_schema
 from sayso.toolfiles.toolfile import load_dir, load_file, ready_files
 from sayso.trust import check_inside
 
+if TYPE_CHECKING:
+    import click
 
-@click.group()
+
+@declared.group()
 def command() -> None:
     """Turn commands into tools for agents with JSON files.
 
@@ -38,8 +40,8 @@ def command() -> None:
     """
 
 
-@command.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with the schema of each tool.")
+@command.reader(name="list")
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array with the schema of each tool.")
 def list_(as_json: bool) -> None:
     """Show the tools that an agent gets here.
 
@@ -65,9 +67,9 @@ def list_(as_json: bool) -> None:
     _say_untrusted(loaded.untrusted)
 
 
-@command.command()
-@click.argument("path", type=click.Path(path_type=Path), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print the faults as a JSON array.")
+@command.reader()
+@declared.argument("path", type=declared.PATH, required=False)
+@declared.option("--json", "as_json", is_flag=True, help="Print the faults as a JSON array.")
 def validate(path: Path | None, as_json: bool) -> None:
     """Check a tool file, a directory of them, or all that hold here. Exit code 1 if anything is wrong.
 
@@ -90,7 +92,7 @@ def validate(path: Path | None, as_json: bool) -> None:
         sys.exit(1)
 
 
-@command.command()
+@command.reader()
 def schema() -> None:
     """Print the JSON Schema of tool files, for editors and checks.
 
@@ -112,8 +114,8 @@ def _complete_ready(
 
 
 @command.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_complete_ready)
-@click.option("--user", "for_user", is_flag=True, help="For all your projects instead of this one.")
+@declared.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_complete_ready)
+@declared.option("--user", "for_user", is_flag=True, help="For all your projects instead of this one.")
 def init(names: tuple[str, ...], for_user: bool) -> None:
     """Write ready-made tool files into this project. Without a name: say which there are.
 
@@ -139,15 +141,15 @@ def init(names: tuple[str, ...], for_user: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
-@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option(
+@declared.argument("name")
+@declared.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+@declared.option(
     "--sandbox",
-    type=click.Choice(SANDBOXES),
+    type=declared.one_of(SANDBOXES),
     help="What it may change: the project alone (workspace), nothing (read-only), or what you may (none).",
 )
-@click.option("--network", type=click.Choice(NETWORKS), help="What of the network it may use in its sandbox.")
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+@declared.option("--network", type=declared.one_of(NETWORKS), help="What of the network it may use in its sandbox.")
+@declared.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def run(name: str, arguments: tuple[str, ...], sandbox: str | None, network: str | None, as_json: bool) -> None:
     """Run a tool as an agent would.
 

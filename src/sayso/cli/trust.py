@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from sayso.agent_guard import refuse_agents
 from sayso.brought import Brought, BroughtFile, brought
+from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import (
     block,
@@ -27,23 +25,24 @@ from sayso.cli.texts import mark, plural, tr
 from sayso.config import Config
 from sayso.desks import open_desks
 from sayso.errors import InvalidInput, NotFound, NotTrusted, Problem
-from sayso.records import replace
+from sayso.records import record, replace
 from sayso.text import iso_time, spelt_out
 from sayso.trust import TrustedProject, content_hash, real, relative_name
 
 _YES = ("y", "yes", "j", "ja")
 _BROKEN = mark("It is broken and gives no tool, trusted or not. `sayso tools validate {file}` says all of it:")
+_ONE_OF_THEM = "--show, --digest, --list and --revoke do not go together. Give one of them."
 _MOST_FAULTS = 3
 """How many faults of a file are told here."""
 
 
-@click.command()
-@click.argument("place", metavar="[DIR|FILE]", required=False, type=click.Path(path_type=Path, exists=True))
-@click.option("--show", "only_show", is_flag=True, help="Only show what it brings, whole.")
-@click.option("--digest", metavar="DIGEST", help="Trust what `--show --json` gave this digest, without a prompt.")
-@click.option("--list", "list_all", is_flag=True, help="Show the projects that you trust.")
-@click.option("--revoke", is_flag=True, help="Trust nothing in DIR, or FILE, any more.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@declared.reader("--list", "--show")
+@declared.argument("place", metavar="[DIR|FILE]", required=False, type=declared.EXISTING)
+@declared.option("--show", "only_show", is_flag=True, help="Only show what it brings, whole.")
+@declared.option("--digest", metavar="DIGEST", help="Trust what `--show --json` gave this digest, without a prompt.")
+@declared.option("--list", "list_all", is_flag=True, help="Show the projects that you trust.")
+@declared.option("--revoke", is_flag=True, help="Trust nothing in DIR, or FILE, any more.")
+@declared.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     place: Path | None, only_show: bool, digest: str | None, list_all: bool, revoke: bool, as_json: bool
 ) -> None:
@@ -66,7 +65,7 @@ def command(
     """
     config = settings()
     if [only_show, digest is not None, list_all, revoke].count(True) > 1:
-        raise click.UsageError("--show, --digest, --list and --revoke do not go together. Give one of them.")
+        raise InvalidInput([Problem(path="--show", text=_ONE_OF_THEM)])
     if list_all:
         _list(config, as_json)
         return
@@ -81,7 +80,7 @@ def command(
         _trust(wish, digest, as_json)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class TrustWish:
     """What somebody wants to look at, and perhaps to trust: all that a project brings, or one file of it."""
 
@@ -161,7 +160,7 @@ def _ask(wish: TrustWish, seen: Brought) -> None:
     question = plural(count, "Trust this file as shown? [y/N]: ", "Trust these {n} files as shown? [y/N]: ")
     if (read_line(question) or "").strip().lower() not in _YES:
         say(tr("Nothing was trusted."))
-        raise click.exceptions.Exit(1)
+        raise SystemExit(1)
     now = wish.look()
     if now.digest != seen.digest:
         changed = ", ".join(spelt_out(name) for name in _differences(seen, now))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
 from sayso.agent_guard import refuse_agents
+from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
@@ -12,7 +11,7 @@ from sayso.desks import open_desks
 from sayso.text import iso_time
 
 
-@click.group()
+@declared.group()
 def command() -> None:
     """Manage who may sign in to the web inbox.
 
@@ -25,7 +24,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("name")
+@declared.argument("name")
 def add(name: str) -> None:
     """Let a person in, or let them in again after they were revoked.
 
@@ -39,8 +38,8 @@ def add(name: str) -> None:
     say(tr("{name} may sign in. `sayso web --link --user {name}` prints a link for them.", name=name))
 
 
-@command.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@command.reader(name="list")
+@declared.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def show(as_json: bool) -> None:
     """Show everyone who may sign in, and who no longer may.
 
@@ -70,7 +69,7 @@ def show(as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@declared.argument("name")
 def revoke(name: str) -> None:
     """Shut a person out at once, and their agents.
 
@@ -81,5 +80,6 @@ def revoke(name: str) -> None:
       sayso user revoke ada
     """
     with open_desks(settings()) as desks:
+        refuse_agents(desks, "shut anybody out")
         desks.accounts.revoke_user(name)
     say(tr("{name} is shut out, from now on.", name=name))

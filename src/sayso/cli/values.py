@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Question, unmarked
-from sayso.cli.texts import language
+from sayso.cli.texts import language, tr
 from sayso.errors import InvalidInput, Problem, Problems
 from sayso.text import quoted
 
@@ -122,11 +122,18 @@ def _meant(question: Question, value: str) -> tuple[str, Option | None]:
 
 def _is_plain(question: Question, text: str) -> bool:
     """Whether it is own text without quotes around it, too."""
-    return not (_NUMBER.fullmatch(text.lstrip("#")) or _labelled(question, text) or _nearest(question, text))
+    return not (
+        text == "#" or _NUMBER.fullmatch(text.lstrip("#")) or _labelled(question, text) or _nearest(question, text)
+    )
 
 
 def _refuse_slip(question: Question, text: str, quotes: str) -> None:
     """Nobody can take an answer back, so what was probably meant for an option is not sent as own words."""
+    typed, most = text.strip(), len(question.choices)
+    if typed == "#":
+        raise _invalid(f"# needs the number of an option, #1 to #{most}. To send just this, put {quotes}.")
+    if _NUMBER.fullmatch(typed) and 1 <= int(typed) <= most:
+        raise _invalid(f"an option is named by # and its number, here #{typed}. To send {typed} itself, put {quotes}.")
     if near := _nearest(question, text):
         number = question.choices.index(near) + 1
         raise _invalid(
@@ -146,7 +153,7 @@ def _nearest(question: Question, text: str) -> Option | None:
     import difflib  # only where own words are given in the place of an option
 
     typed = _unmarked(text)
-    if not 2 < len(typed) < _LONGEST_SLIP:
+    if not 0 < len(typed) < _LONGEST_SLIP:
         return None
     labels = {_unmarked(option.label): option for option in question.choices}
     begun = [label for label in labels if label.startswith(typed)]
@@ -218,7 +225,7 @@ def _all_answers(ask: Ask, given: Sequence[tuple[Question, str]]) -> list[Answer
             answers += [answer_to(question, values)] if values else []
         except InvalidInput as error:
             for problem in error.problems:
-                problems.add(f"question {number}", problem.text)
+                problems.add(tr("question {number}", number=number), problem.text)
     problems.check()
     return answers
 

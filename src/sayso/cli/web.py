@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 
 import click
 
@@ -20,6 +19,7 @@ from sayso.errors import SignInRefused
 from sayso.log import set_up
 from sayso.records import replace
 from sayso.text import iso_time
+from sayso.web_addresses import ServedAt, noted, running
 
 A_SCRIPT = "API token"
 """What the settings page calls a script that has one."""
@@ -76,7 +76,7 @@ def command(
         if only == "token":
             _print_token(accounts, name, as_json)
         elif only == "link":
-            _print_link(accounts, name, _address(config, moved=bool(host or port or url)), as_json)
+            _print_link(accounts, name, _address(config, port, elsewhere=host or url), as_json)
         else:
             _serve(desks, accounts, name, tunnel, as_json)
 
@@ -103,7 +103,7 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
         address = serve.address(config, listening.getsockname()[1])
         mcp = McpOverHttp(desks)
         built = app.build(desks, address=inside, routes=mcp.routes, lifespans=[mcp.running])
-        with _noted(config, address):
+        with noted(config, ServedAt(address=address, inside=inside, port=listening.getsockname()[1])):
             page = bold(people_at(address, accounts.private_name(name)))
             say(tr("Sayso is at {page}    Ctrl-C stops it.", page=page))
             if tunnel:
@@ -179,26 +179,18 @@ def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:
     say(tr(said, name=name, when=expires))
 
 
-def _address(config: Config, *, moved: bool) -> str:
-    """Where the inbox is served: as just said, else as the one that runs has noted, else as the settings say."""
+def _address(config: Config, port: int | None, elsewhere: str | None) -> str:
+    """Where a link leads: to an inbox that is served, the last one or that on this port; else to where the settings, or
+    words just given, say that one is."""
     from sayso.web import serve
 
-    noted = config.web_address_file
-    if not moved and not config.web_url and noted.exists():
-        return noted.read_text(encoding="utf-8").strip()
-    if not noted.exists():
+    everywhere = running(config)
+    here = [served for served in everywhere if port in (None, served.port)]
+    if not here:
         say(tr("No web inbox seems to be running here. Start it with `sayso web`."))
+    if others := [served for served in everywhere if served not in here[:1]]:
+        ways = ", ".join(f"{served.address} (--port {served.port})" for served in others)
+        say(tr("Also served, and linked to by its port: {addresses}", addresses=ways))
+    if here and not elsewhere and not config.web_url:
+        return here[0].address
     return serve.address(config, config.web_port)
-
-
-@contextmanager
-def _noted(config: Config, address: str) -> Iterator[None]:
-    """Note the address for `sayso web --link`, as long as it is served."""
-    file = config.web_address_file
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.write_text(address + "\n", encoding="utf-8")
-    try:
-        yield
-    finally:
-        if file.exists() and file.read_text(encoding="utf-8").strip() == address:
-            file.unlink()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sayso.action_data import numbers_beyond_json
-from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
+from sayso.asks.model import DECISION, Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.config import Config
 from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
@@ -27,7 +27,6 @@ from sayso.text import quoted
 
 NAME = "approve"
 NATIVE_QUESTIONS = "AskUserQuestion"
-_DECISION = "decision"
 
 ALLOW = Option(id="allow", label="Allow")
 DENY = Option(id="deny", label="Deny", description="With a note, or your own words instead: the agent is told them.")
@@ -37,6 +36,8 @@ ALWAYS = Option(
     description="The same tool with the same input. Anything else is asked again.",
 )
 
+PLAIN_NO = "The user did not allow this."
+"""What a denial says that came without a word."""
 CHANGED = (
     "The user allowed this, but {parts} changed after they had looked at it, so it was not allowed. Look at it again, "
     "and then ask again."
@@ -117,7 +118,7 @@ def ask_for(
     once = bool(asker.agent or ruled.quorum)
     options = (ALLOW, DENY) if once else (ALLOW, DENY, ALWAYS)
     question = Question(
-        id=_DECISION,
+        id=DECISION,
         text="May the agent do this?",
         kind=Kind.SELECT,
         options=options,
@@ -170,7 +171,7 @@ def decision(ask: Ask, changed: Sequence[str] = ()) -> ToolReply:
     found = verdict_of(ask)
     if found and found.action and found.allows(found.action):
         return deny(CHANGED.format(parts=" and ".join(changed))) if changed else allow(found.action.data["input"])
-    return deny(_why_not(ask, ask.answer(_DECISION)))
+    return deny(_why_not(ask, ask.answer(DECISION)))
 
 
 def is_for_the_rest(ask: Ask) -> bool:
@@ -183,10 +184,10 @@ def _why_not(ask: Ask, answer: Answer | None) -> str:
     said = [part for part in (answer.text, answer.note) if part] if answer else []
     match ask.state:
         case State.ANSWERED:
-            return "The user did not allow this." + (f" They said: {' '.join(said)}" if said else "")
+            return PLAIN_NO + (f" They said: {' '.join(said)}" if said else "")
         case State.REJECTED:
             reason = ask.outcome.reason if ask.outcome else ""
-            return "The user did not allow this." + (f" Reason: {reason}" if reason else "")
+            return PLAIN_NO + (f" Reason: {reason}" if reason else "")
         case State.DECLINED:
             return "The user declined the request, so this was not allowed."
     return f"Nobody decided{_within(ask)}, so this was not allowed. That is not a decision of the user's."

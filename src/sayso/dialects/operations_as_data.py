@@ -71,7 +71,13 @@ def both_data(operation: Operation, both: BothStreams) -> dict[str, Any]:
 
 
 def _part(part: StreamText) -> dict[str, Any]:
-    return {"stream": part.stream, "text": part.text, "skipped": part.skipped}
+    coloured = any(run.look for run in part.runs)
+    return {
+        "stream": part.stream,
+        "text": part.text,
+        "skipped": part.skipped,
+        "runs": [{"text": run.text, "look": run.look} for run in part.runs] if coloured else [],
+    }
 
 
 def found_data(operation: Operation, stream: str, found: Found) -> dict[str, Any]:

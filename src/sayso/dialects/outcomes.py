@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Attachment, Question, State
+from sayso.asks.model import ATTACHED, CLIENT_FORM, Answer, Ask, Attachment, Question, State
 from sayso.text import iso_time, lasting
 
 STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
@@ -106,8 +106,13 @@ def _answer_words(question: Question, answer: Answer | None) -> list[str]:
     if answer.text is not None:
         words.append(f"→ {answer.text}" if not question.choices else f"→ Other: {answer.text}")
     if answer.note:
-        words.append(f"  Note: {answer.note}")
+        words.append(labelled("  Note: ", answer.note))
     return words
+
+
+def labelled(label: str, note: str) -> str:
+    """A note with what it is. Where it says only where attached files lie, nobody noted that."""
+    return note if note.startswith(ATTACHED) else f"{label}{note}"
 
 
 def _distinct_labels(question: Question, answer: Answer) -> list[str]:

@@ -8,12 +8,13 @@ from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.config import Config
 from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, ToolReply, description
-from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels, still_open_words
+from sayso.dialects.outcomes import labelled, outcome_data, refusal_words, selected_labels, still_open_words
 from sayso.errors import Problems
 
 NAME = "ask_user"
 TIMED_OUT = "User did not respond within the timeout period. Proceeding with your best judgment."
 TIMEOUT = 300_000
+ONE_AT_A_TIME = "this tool asks one question in a call. Give `question`, and `options` if you have any, once for each."
 
 
 def tool(config: Config) -> AskTool:
@@ -41,6 +42,8 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
         kind=Kind.TEXT if not options else Kind.MULTI_SELECT if several else Kind.SELECT,
         options=options,
     )
+    if "question" not in arguments and "questions" in arguments:
+        problems.add("questions", ONE_AT_A_TIME)
     problems.check()
     timeout = config.ask_user_timeout or TIMEOUT
     new = NewAsk(tool=NAME, questions=(question,), asker=asker, timeout_ms=timeout)
@@ -75,7 +78,7 @@ def _answer_words(ask: Ask) -> str:
     if answer.text is not None:
         words.append(f"User answered: {answer.text}")
     if answer.note:
-        words.append(f"User noted: {answer.note}")
+        words.append(labelled("User noted: ", answer.note))
     return "\n".join(words) or "User skipped the question."
 
 

@@ -6,13 +6,14 @@ has no word for.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Outcome, Question, State
 from sayso.config import Config
 from sayso.dialects import fields, promptmanager
-from sayso.dialects.outcomes import refusal_words, selected_labels
+from sayso.dialects.outcomes import labelled, refusal_words, selected_labels
 from sayso.errors import InvalidInput, Problems
 from sayso.records import replace
 
@@ -48,6 +49,16 @@ def question_data(question: Question) -> dict[str, Any]:
     return {"question": question.text, "options": options, "multiSelect": question.kind is Kind.MULTI_SELECT}
 
 
+def posted_data(new: NewAsk) -> dict[str, Any]:
+    """A question with the pictures of its options, which a relay of ours shows."""
+    question, data = new.questions[0], question_data(new.questions[0])
+    files = {file.kept.id: file for file in new.files}
+    for option, told in zip(question.options, data["options"], strict=True):
+        if option.picture and (file := files.get(option.picture.id)):
+            told["image"] = f"data:{file.kept.media};base64,{base64.b64encode(file.data).decode()}"
+    return data
+
+
 def read_question(body: Mapping[str, Any], asker: Asker, config: Config, timeout_ms: int) -> NewAsk:
     """The ask that a relayed question becomes; an InvalidInput names every field that does not fit."""
     new = promptmanager.read(body, asker, config).new
@@ -60,7 +71,7 @@ def read_question(body: Mapping[str, Any], asker: Asker, config: Config, timeout
 def answer_data(question: Question, answer: Answer) -> dict[str, Any]:
     """An answer in two fields: all of it in words, and which options were chosen by their places."""
     words = [*selected_labels(question, answer), *([answer.text] if answer.text is not None else [])]
-    note = [f"Note: {answer.note}"] if answer.note else []
+    note = [labelled("Note: ", answer.note)] if answer.note else []
     chosen = [place for place, option in enumerate(question.options) if option.id in answer.chosen]
     return {"answer": "\n".join([_BETWEEN.join(words), *note]), "selectedOptions": chosen}
 

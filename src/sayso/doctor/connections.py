@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sayso import __version__
 from sayso.clients import known
-from sayso.config import Config, limits
+from sayso.config import Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.errors import CannotEdit
 from sayso.install import files
@@ -26,6 +26,7 @@ from sayso.install.machine import Machine
 from sayso.install.part import about, look
 from sayso.install.registration import Registration
 from sayso.install.targets import TARGETS, Scope, Target, claude_settings
+from sayso.setting_values import limits
 from sayso.trust import real
 
 VERSION_SECONDS = 20.0

@@ -98,6 +98,8 @@ def bell(opened: Store, config: Config) -> Iterator[Finding]:
         yield note("bell", "This system has no unix sockets: processes look at the store several times a second.")
     else:
         yield ok("bell", f"A change is heard after {took:.1f} ms")
+        if why := hung.why_untold():
+            yield note("bell", f"Processes that wait look at the store every second, because {why}.")
 
 
 def _fix(error: SaysoError, config: Config) -> str:

@@ -7,7 +7,6 @@ import shutil
 import socket
 import webbrowser
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -19,6 +18,7 @@ from sayso.rules.places import are_there_rules
 from sayso.running.sandbox import NO_SANDBOX, why_not
 from sayso.text import counted, spelt_out
 from sayso.toolfiles.catalog import Catalog
+from sayso.web_addresses import running
 
 CONNECT_SECONDS = 3.0
 MOST_NAMED = 10
@@ -145,9 +145,8 @@ def _apprise(config: Config) -> Iterator[Finding]:
 
 def browser(config: Config) -> Iterator[Finding]:
     """Whether the web inbox can be served, and shown here."""
-    serving = _serving(config)
-    if serving:
-        yield ok("browser", f"the web inbox is served at {serving}")
+    if serving := running(config):
+        yield ok("browser", f"the web inbox is served at {' and '.join(served.address for served in serving)}")
     elif config.web_port and _is_taken(config.web_host, config.web_port):
         yield warning(
             "browser",
@@ -158,16 +157,6 @@ def browser(config: Config) -> Iterator[Finding]:
         yield ok("browser", f"port {config.web_port} is free for `sayso web`")
     if os.environ.get("SSH_CONNECTION") or not _has_browser():
         yield note("browser", "No browser can be opened here: `sayso web` prints a link for one elsewhere.")
-
-
-def _serving(config: Config) -> str:
-    """The address that a web inbox which still runs has noted."""
-    with suppress(OSError):
-        address = config.web_address_file.read_text("utf-8").strip()
-        parts = urlsplit(address)
-        if parts.hostname and _is_taken(config.web_host, parts.port or config.web_port):
-            return address
-    return ""
 
 
 def _is_taken(host: str, port: int) -> bool:

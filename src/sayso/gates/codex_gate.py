@@ -6,6 +6,7 @@ answer, and the server says when the terminal was first. It sleeps in one wait, 
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import time
@@ -19,6 +20,7 @@ from typing import Any
 from sayso.asks.model import Ask, Asker, State
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
+from sayso.dialects.approve import PLAIN_NO
 from sayso.errors import SaysoError
 from sayso.gates.asker import project_of, session_of
 from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt
@@ -33,6 +35,7 @@ from sayso.gates.codex_server import (
     TITLE,
     TOOL_ACCEPTED,
     TOOL_DECLINED,
+    WORDS_OF_NO,
     CodexServer,
     Json,
     asks_for_tool,
@@ -51,6 +54,7 @@ LAST_WORDS = 0.5
 _DONE_THERE = {"completed": DecidedThere.ALLOWED, "failed": DecidedThere.ALLOWED, "declined": DecidedThere.DENIED}
 _REFUSED_OR_FAILED = "mcpToolCall", "failed"
 """The end of a call of an MCP tool that does not say whether a person or the tool has ended it."""
+_DONE_ALL_THE_SAME = "This was allowed in the terminal before that no arrived, and has been done."
 _OWN_TOOLS = own_tools(MCP_TOOL)
 _ASKING = (COMMAND, CHANGE, QUESTIONS)
 _ACCEPTED: Mapping[str, Json] = {
@@ -105,7 +109,7 @@ class CodexGate:
         """Those that were decided in the terminal, and until when it may be said how."""
         self._after_words: dict[int, tuple[int | str, Json]] = {}
         """Denials that are told once the words to them have arrived, by the request that brings those."""
-        self._refused: dict[tuple[str, str], SharedPrompt] = {}
+        self._refused: dict[tuple[str, str], tuple[SharedPrompt, GateVerdict]] = {}
         """Told a no in this turn, by session and item: the terminal may have been first all the same."""
         self._desks: dict[Path, tuple[Config, Desks]] = {}
         self._wake = WakePipe()
@@ -187,7 +191,8 @@ class CodexGate:
             case "thread/resume" if said.get("is_result"):
                 self._note_joined(said["asked"]["threadId"], said["result"])
             case "turn/steer" if said.get("is_result"):
-                self._server.answer(*self._after_words.pop(said["id"]))
+                if refusal := self._after_words.pop(said["id"], None):
+                    self._server.answer(*refusal)
             case "thread/status/changed":
                 self._note_status(params["threadId"], params["status"]["type"])
             case "thread/closed":
@@ -266,14 +271,18 @@ class CodexGate:
                 self._withdraw(request, _done_there(item))
         refused = self._refused.pop((thread, item["id"]), None)
         if refused and _done_there(item) is DecidedThere.ALLOWED:
-            refused.opened.note_done_there()
+            prompt, verdict = refused
+            prompt.opened.note_done_there()
+            if _has_words(verdict):
+                # The agent was told of a no to what it has done.
+                self._say(thread, prompt.turn, prompt.doing, _DONE_ALL_THE_SAME)
 
     def _note_turn(self, thread: str, turn: Json) -> None:
         how = DecidedThere.DENIED if turn["status"] == "interrupted" else DecidedThere.UNKNOWN
         for request, (prompt, _) in list(self._decided.items()):
             if (prompt.thread, prompt.turn) == (thread, turn["id"]):
                 self._withdraw(request, how)
-        for key in [key for key, prompt in self._refused.items() if prompt.turn == turn["id"]]:
+        for key in [key for key, (prompt, _) in self._refused.items() if prompt.turn == turn["id"]]:
             del self._refused[key]
 
     def _note_decided(self, request: int | str) -> None:
@@ -348,7 +357,7 @@ class CodexGate:
         def tell(verdict: GateVerdict) -> bool:
             self._open.pop(prompt.request)
             if not verdict.allowed and prompt.item:
-                self._refused[prompt.thread, prompt.item] = prompt
+                self._refused[prompt.thread, prompt.item] = prompt, verdict
             return self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, prompt.doing, verdict)
 
         if prompt.opened.hand_over(ask, tell):
@@ -359,14 +368,20 @@ class CodexGate:
         if verdict.allowed:
             return self._server.answer(request, _ACCEPTED.get(method, verdict.given))
         refused = _REFUSED[method]
-        if not verdict.message:
+        if not _has_words(verdict):
             return self._server.answer(request, refused)
         # Its answer has no place for words. They go first, as a message: the agent goes on as soon as it has the no.
-        wanted = doing.partition(": ")[2] or doing  # without the name of the tool
-        text = [{"type": "text", "text": words_about(wanted, verdict.message)}]
-        number = self._server.request("turn/steer", threadId=thread, expectedTurnId=turn, input=text)
-        self._after_words[number] = request, refused
+        self._after_words[self._say(thread, turn, doing, verdict.message)] = request, refused
         return not self._server.is_broken
+
+    def _say(self, thread: str, turn: str, doing: str, text: str) -> int:
+        """The number of the request by which it is said."""
+        wanted = doing.partition(": ")[2] or doing  # without the name of the tool
+        said = [{"type": "text", "text": words_about(wanted, text)}]
+        name = WORDS_OF_NO + os.urandom(8).hex()
+        return self._server.request(
+            "turn/steer", threadId=thread, expectedTurnId=turn, input=said, clientUserMessageId=name
+        )
 
 
 def _show_in_conversations(desks: Desks, thread: str, ask: Ask) -> None:
@@ -388,6 +403,11 @@ def _question(
         return asked_call(wanted, thread.folder, OwnPrompt.BESIDE, asker, config, desks)
     changes = thread.changes.get(params["itemId"], [])
     return asked_action(method, params, changes, thread.folder, OwnPrompt.BESIDE, asker, config, desks)
+
+
+def _has_words(verdict: GateVerdict) -> bool:
+    """Whether there is more to say than the plain no, which Codex tells its model by itself."""
+    return verdict.message not in ("", PLAIN_NO)
 
 
 def _done_there(item: Json) -> DecidedThere:

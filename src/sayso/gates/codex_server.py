@@ -28,6 +28,8 @@ FORM = "mcpServer/elicitation/request"
 TOOL_ACCEPTED: Mapping[str, Any] = {"action": "accept", "content": {}}
 TOOL_DECLINED: Mapping[str, Any] = {"action": "decline"}
 """What it takes for a yes to this one call, and for a no."""
+WORDS_OF_NO = "sayso-no-"
+"""How the names begin of messages in which a gate says what a person said with a no."""
 _NOT_WANTED = (
     *("item/agentMessage/delta", "item/plan/delta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
     *("item/reasoning/summaryPartAdded", "item/commandExecution/outputDelta", "item/fileChange/outputDelta"),

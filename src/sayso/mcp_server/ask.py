@@ -152,7 +152,7 @@ class HeldCall:
         self._reply = elicit.brought_back(ctx)
         # A form shows no pictures and no previews: what one chooses there would not be what was asked.
         hidden = calls.config.forms != "always" and any(question.is_visual for question in held.ask.questions)
-        self._form = None if calls.strict or hidden else ClientForm(held.ask, ctx, self._meta, waiting, calls.config)
+        self._form = None if calls.strict or hidden else ClientForm(held.ask, ctx, waiting, calls.config)
 
     async def hold_on(self) -> Result:
         held = self._held

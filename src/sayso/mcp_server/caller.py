@@ -9,7 +9,7 @@ from typing import Any
 
 from sayso.asks.model import Asker
 from sayso.branches import branch_of
-from sayso.clients import conversation
+from sayso.clients import ENTRY_VARIABLE, conversation, entry_in, is_headless
 from sayso.config import Config
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
@@ -22,6 +22,13 @@ from sayso.text import fit_for_column
 def described(ctx: CallContext) -> Asker:
     """What a request itself tells: which client it is, and its name for the conversation."""
     return _described(ctx.client, ctx.meta)
+
+
+def is_unattended(ctx: CallContext) -> bool:
+    """Whether no person sits at the client, as far as it tells."""
+    over_http = ctx.exchange is not None
+    entry = entry_in(ctx.exchange.headers.get("user-agent", "")) if over_http else os.environ.get(ENTRY_VARIABLE, "")
+    return is_headless(ctx.meta, ctx.client.name, entry)
 
 
 def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallContext], Asker]:

@@ -6,17 +6,14 @@ Handshake clients hold the form open while the call waits; from 2026-07-28 on ea
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
 
 from sayso.asks.model import CLIENT_FORM, Ask, Settler, State
 from sayso.asks.waiting import Waiting
-from sayso.clients import is_headless
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoError
 from sayso.mcp_server import elicit
-from sayso.mcp_server.caller import described
+from sayso.mcp_server.caller import described, is_unattended
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import FormReply, Round
 from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for, form_for_words
@@ -31,10 +28,10 @@ MOST_FORMS = 3
 class ClientForm:
     """One ask in the form of the client that asks it. `lost` says who was first when a filled-in form came second."""
 
-    def __init__(self, ask: Ask, ctx: CallContext, meta: Mapping[str, Any], waiting: Waiting, config: Config) -> None:
+    def __init__(self, ask: Ask, ctx: CallContext, waiting: Waiting, config: Config) -> None:
         self.lost = ""
         self._ask, self._ctx, self._waiting, self._config = ask, ctx, waiting, config
-        wanted = config.forms != "never" and ctx.client.shows_forms and not is_headless(meta)
+        wanted = config.forms != "never" and ctx.client.shows_forms and not is_unattended(ctx)
         self._form = form_for(ask, ctx.request.version, described(ctx).client) if wanted else None
 
     @property

@@ -136,7 +136,8 @@ class CollectCalls:
         if any(ask.wait for ask in asks):
             await waiting.do(waiting.desk.release_the_dead)
             asks = await self._backend.look(waiting.desk.undelivered, asker)
-        return [ask for ask in asks if ask.wait is None]
+        in_hand = waiting.in_hand
+        return [ask for ask in asks if ask.wait is None and ask.id not in in_hand]
 
     async def _hand_over(
         self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
@@ -150,12 +151,12 @@ class CollectCalls:
         except BaseException:
             await _let_go(waiting, held)
             raise
-        still_open = {ask.id for ask in asks if not _settled(ask)}
+        settled = {ask.id: ask for ask in asks if _settled(ask)}
         for one in held:
-            if one.ask.id in still_open:
-                await waiting.release(replace(one, away=Away.AT_WORK), "the agent will come again")
+            if one.ask.id in settled:
+                self._backend.note_delivery(ctx, replace(one, ask=settled[one.ask.id]))
             else:
-                self._backend.note_delivery(ctx, one)
+                await waiting.release(replace(one, away=Away.AT_WORK), "the agent will come again")
         return list(asks)
 
     async def _wait_for_one(self, ctx: CallContext, waiting: Waiting, held: Sequence[Held]) -> None:

@@ -80,11 +80,11 @@ class Endpoint:
             except ProtocolError as error:
                 await exchange.refuse(_error(400, error))
 
-    def cut(self, which: Callable[[Exchange], bool], instead: Callable[[], Response]) -> None:
-        """End exchanges at once."""
+    def cut(self, which: Callable[[Exchange], bool], instead: Callable[[], Response], why: str = "") -> None:
+        """End exchanges at once; those that have begun, with `why`."""
         for exchange in list(self.exchanges):
             if which(exchange):
-                exchange.cut(instead())
+                exchange.cut(instead(), why)
 
     async def quiet(self) -> None:
         """Until no exchange is open. Endless by itself: whoever waits sets the limit."""

@@ -58,6 +58,7 @@ class Exchange:
         self._scope, self._receive, self._send = scope, receive, send
         self._cut = Patience()
         self._instead: Response | None = None
+        self._why = ""
         self._said: deque[tuple[Json, Request | None]] = deque()
         self._news = asyncio.Event()
         self._id = self._shown_id = ""
@@ -122,9 +123,11 @@ class Exchange:
             await self._put(events.bookmark(self._event_id(self.bookmark(self.state)), self.version))
         await self._finish()
 
-    def cut(self, instead: Response | None) -> None:
-        """End it now: with this response, or, where one has begun, without any more of it."""
-        self._instead = instead
+    def cut(self, instead: Response | None, why: str = "") -> None:
+        """End it now: with this response, or, where one has begun, without any more of it than `why`, as the error of
+        what is yet to be answered. Without that a client may come back for it, and waits for a while if it cannot."""
+        if not self._over:
+            self._instead, self._why = instead, why
         self._end()
         self._cut.end()
 
@@ -241,6 +244,9 @@ class Exchange:
 
     async def _close(self) -> None:
         if self._begun:
+            for request in self.requests if self._why else ():
+                told = error(request.id, ProtocolError(INVALID_REQUEST, self._why))
+                await self._put(events.event(told, self._event_id(events.END)))
             await self._finish()
         elif self._instead:
             self._complete = True

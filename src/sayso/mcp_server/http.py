@@ -32,7 +32,7 @@ from sayso.mcp_server.metrics import Metrics
 from sayso.mcp_server.probes import Probes
 from sayso.mcp_server.server import build
 from sayso.mcp_server.sessions import is_session_name
-from sayso.mcp_server.token_guard import TokenGuard
+from sayso.mcp_server.token_guard import REVOKED, TokenGuard
 from sayso.records import replace
 
 logger = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class McpOverHttp:
         used = self._endpoint.tokens()
         revoked = used - await self._tokens.valid() if used else set()
         if revoked:
-            self._endpoint.cut(lambda exchange: exchange.token.name in revoked, self._tokens.revoked)
+            self._endpoint.cut(lambda exchange: exchange.token.name in revoked, self._tokens.revoked, REVOKED)
             await self._endpoint.end_sessions(revoked)
 
 

@@ -15,6 +15,7 @@ from sayso.errors import FormUnavailable, HistoryError, InvalidInput, ProtocolEr
 from sayso.mcp_server import elicit
 from sayso.mcp_server.ask import Result
 from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.caller import is_unattended
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import FormReply, Round
 from sayso.mcp_server.forms import Form
@@ -36,6 +37,8 @@ class QuestionCalls:
         """Ask in the client's form, without a time limit, and keep the answer."""
         if not ctx.client.shows_forms:
             return _no_form(ctx, self._otherwise)
+        if is_unattended(ctx):
+            return failure(FormUnavailable(f"Nobody sits at this client to see its form.{self._otherwise}"))
         try:
             question = dialect.read_question(ctx.arguments)
             form = Form(message=question, schema=dialect.form_schema(question))

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from sayso.agents import relay_file
@@ -62,6 +64,8 @@ class RelayCalls:
         """Every end is a result; only a cancel is not."""
         try:
             new = tool.read(ctx.arguments, self._asker_of(ctx), self._config).new
+            if any(option.picture for question in new.questions for option in question.options):
+                new = await in_thread(_with_pictures, new, self._config.project)
         except InvalidInput as error:
             return result(tool.refuse(error))
         beside = BackgroundTasks()
@@ -105,15 +109,15 @@ class RelayCalls:
 
     async def _post(self, new: NewAsk) -> str:
         """Hand the question over: the id that the relay gave it, if it gives any."""
-        give_up = time.monotonic() + REACH
+        give_up, put = time.monotonic() + REACH, os.urandom(16).hex()
         while True:
-            body = {"streamToken": self._relay.stream_token, **relay.question_data(new.questions[0])}
+            body = {"streamToken": self._relay.stream_token, **relay.posted_data(new)}
             query = {"p": str(self._relay.project_id)}
             if len(json.dumps(body)) > LONG:
                 query["streamToken"] = self._relay.stream_token
             # One at a time, and each to its end: a question that is given up must not arrive after the newer one.
             async with self._posting:
-                reply = await seen_through(self._posted(query, body))
+                reply = await seen_through(self._posted(query, body, put))
             if reply is not None:
                 question_id = reply.data.get("ask")
                 return question_id if isinstance(question_id, str) else ""
@@ -121,9 +125,9 @@ class RelayCalls:
                 raise RelayUnreachable(f"The relay at {self._relay.api_url} cannot be reached.")
             await asyncio.sleep(_TRY_AGAIN)
 
-    async def _posted(self, query: Mapping[str, str], body: Mapping[str, Any]) -> Response | None:
+    async def _posted(self, query: Mapping[str, str], body: Mapping[str, Any], put: str) -> Response | None:
         async with Patience(POST_WITHIN):
-            return await self._exchange("POST", "relay-question", query, body)
+            return await self._exchange("POST", "relay-question", query, body, {relay_file.PUT_HEADER: put})
         return None
 
     async def _poll(self, question_id: str) -> Mapping[str, Any] | None:
@@ -136,12 +140,18 @@ class RelayCalls:
         return told if str(told.get("status")) in _ENDS else None
 
     async def _exchange(
-        self, method: str, route: str, query: Mapping[str, str], body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        route: str,
+        query: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Response | None:
         """The relay's response; None where there is none that says anything. RelayRefused when it wants none of us."""
         url, seconds = f"{self._relay.api_url}/claude/{route}", HOLD + ANSWER_WITHIN
+        given = {**self._headers(), **(headers or {})}
         try:
-            reply = await fetch(method, url, query=query, headers=self._headers(), body=body, seconds=seconds)
+            reply = await fetch(method, url, query=query, headers=given, body=body, seconds=seconds)
         except OSError as error:
             logger.info("The relay is away: %s", error)
             await in_thread(self._look_again)
@@ -162,6 +172,13 @@ class RelayCalls:
             return
         if fresh.stream_token == self._relay.stream_token:
             self._relay = fresh
+
+
+def _with_pictures(new: NewAsk, project: Path) -> NewAsk:
+    """The question with the pictures of its options as they are now."""
+    from sayso.asks import asked_pictures  # few questions have any
+
+    return asked_pictures.read(new, project)
 
 
 def told_of(ended: Ask, began: int) -> ToolResult:

@@ -44,9 +44,11 @@ def fault(tool: Tool | None) -> ToolResult:
 
 
 def add(told: ToolResult, name: str, text: str) -> None:
-    """One more sentence, for those who read the text and for those who read the data."""
+    """One more sentence, for those who read the text and for those who read the data. What has none gets none: some
+    clients show the model nothing but the data of a result that has any."""
     told.say_after(text)
-    told.data = {**(told.data or {}), name: text}
+    if told.data is not None:
+        told.data = {**told.data, name: text}
 
 
 def _failure(what: str) -> ToolResult:

@@ -13,6 +13,7 @@ from sayso.desks import Desks
 from sayso.mcp_server.exchange import refusal
 from sayso.oauth.places import place_of
 
+REVOKED = "This token was revoked."
 _CHALLENGE = 'Bearer realm="sayso"'
 _HOW = "Send `Authorization: Bearer TOKEN` with a token that `sayso token add NAME` made."
 
@@ -61,7 +62,7 @@ class TokenGuard:
     def revoked(self) -> Response:
         """What is said to somebody in the middle of a call."""
         challenge = f'{_CHALLENGE}, error="invalid_token"'
-        return refusal(401, f"This token was revoked. {_HOW}", {"WWW-Authenticate": challenge})
+        return refusal(401, f"{REVOKED} {_HOW}", {"WWW-Authenticate": challenge})
 
 
 def _refused(scope: Scope, challenge: str, how: str) -> Response:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from authlib.oauth2.rfc6749 import (
@@ -46,6 +47,11 @@ _PUBLIC = ["none"]
 """How clients prove who they are: by PKCE alone."""
 _GRANTS = ["authorization_code", "refresh_token"]
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+_PARAMETERS = {
+    *("client_id", "code", "code_challenge", "code_challenge_method", "code_verifier", "grant_type", "redirect_uri"),
+    *("refresh_token", "resource", "response_mode", "response_type", "scope", "token", "token_type_hint"),
+}
+_SPOKEN = re.compile(r"[ !#-\[\]-~]*")
 _JUDGED = "https://localhost/"
 """In place of the address of a request: whether it came safely was judged before, by `places.py`."""
 
@@ -102,12 +108,17 @@ class OAuthServer(AuthorizationServer):
         return reply
 
     def token(self, parameters: Parameters) -> OAuthReply:
-        reply: OAuthReply = self.create_token_response(_OAuthRequest("POST", parameters))
-        return reply
+        return self._answered(parameters, self.create_token_response)
 
     def revoke(self, parameters: Parameters) -> OAuthReply:
-        reply: OAuthReply = self.create_endpoint_response(_Revocation.ENDPOINT_NAME, _OAuthRequest("POST", parameters))
-        return reply
+        return self._answered(parameters, partial(self.create_endpoint_response, _Revocation.ENDPOINT_NAME))
+
+    def _answered(self, parameters: Parameters, answer: Callable[[Any], OAuthReply]) -> OAuthReply:
+        try:
+            request = _OAuthRequest("POST", parameters)
+        except InvalidRequestError as error:
+            return self.handle_response(*error())
+        return answer(request)
 
     def register(self, given: object) -> OAuthReply:
         reply: OAuthReply = self.create_endpoint_response(_Registration.ENDPOINT_NAME, _RegistrationRequest(given))
@@ -193,9 +204,15 @@ class _Payload(OAuth2Payload):
 
 
 class _OAuthRequest(OAuth2Request):
+    """InvalidRequestError names what no parameter of an honest client has in it. What gets further is named in errors
+    as it was given, and Authlib fails over what must not stand in one (RFC 6749, 5.2)."""
+
     def __init__(self, method: str, parameters: Parameters) -> None:
         super().__init__(method, _JUDGED)
         self.payload = _Payload(parameters)
+        for name, value in self.payload.data.items():
+            if name in _PARAMETERS and not _SPOKEN.fullmatch(value):
+                raise InvalidRequestError(f"{name} has characters in it that are not allowed there.")
 
     @property
     def form(self) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from sayso.operations import rows
 from sayso.operations.operation import BEFORE, NewOperation, Operation, OperationState, end_of, lost, state_after
 from sayso.permissions.execution import note_came_to_nothing, note_not_run, note_run, note_run_in_part
 from sayso.permissions.verdict import AllowedAction
-from sayso.records import replace
+from sayso.records import fields, replace
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
 from sayso.store import Row, Store, Transaction
@@ -238,7 +237,7 @@ class OperationDesk(DetachedDesk[Operation]):
     def _insert(self, new: NewOperation, state: OperationState) -> Operation:
         process, now = self._store.bell().process, self._clock()
         operation = Operation(
-            **{item.name: getattr(new, item.name) for item in fields(NewOperation)},
+            **{name: getattr(new, name) for name in fields(NewOperation)},
             folder=self.folder_of(new.id),
             host=self._host,
             server=process,

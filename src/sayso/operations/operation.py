@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
 from enum import StrEnum
-from secrets import token_hex
 
 from sayso.asks.model import Asker
+from sayso.records import record
 from sayso.running.folder import DetachedProcess, Status
 
 
@@ -34,7 +34,7 @@ TO_BE_ASKED = "to be asked"
 
 def new_id() -> str:
     """An id that no operation ever had or will have."""
-    return token_hex(12)
+    return os.urandom(12).hex()
 
 
 def step_id(sequence: str, number: int) -> str:
@@ -42,7 +42,7 @@ def step_id(sequence: str, number: int) -> str:
     return f"{sequence}.{number}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class NewOperation:
     """A command that is to be run, before the desk has opened it. A sequence has no argv; its steps have."""
 
@@ -65,7 +65,7 @@ class NewOperation:
     """The ask by which a person is to allow it, or `TO_BE_ASKED`; empty where nobody need, or somebody did."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Operation(NewOperation, DetachedProcess):
     """One run of a command."""
 

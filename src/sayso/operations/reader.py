@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sayso.config import Config
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation
-from sayso.operations.report import Report, report_on
 from sayso.processes import this_host
 from sayso.records import record
-from sayso.running import output
 from sayso.running.capture import STREAMS
-from sayso.running.excerpt import LINE_BYTES, BothStreams, Excerpts
-from sayso.running.output import Found, OutputLines, Piece
+from sayso.running.masking import masks_of
 from sayso.store import Store
+
+if TYPE_CHECKING:
+    from sayso.operations.report import Report
+    from sayso.running.excerpt import BothStreams, Excerpts, StreamMatch
+    from sayso.running.output import Found, OutputLines, Piece
 
 LOOK_SECONDS = 0.2
 """How often to look for new output of a command that is followed; nothing rings when it prints."""
@@ -70,7 +74,13 @@ class OperationReader:
     def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self.desk = OperationDesk(store, config.operations_dir)
-        self._excerpts = Excerpts.of(config)
+        self._masks = masks_of(config)
+
+    @cached_property
+    def _excerpts(self) -> Excerpts:
+        from sayso.running.excerpt import Excerpts  # those who only list commands read none of what they print
+
+        return Excerpts(self._masks)
 
     def recent(
         self,
@@ -102,6 +112,8 @@ class OperationReader:
 
     def report(self, operation: Operation, limit: int = 16384) -> Report:
         """All there is to tell of it, with the ends of what it printed."""
+        from sayso.operations.report import report_on
+
         return report_on(operation, self.desk, self._excerpts, limit)
 
     def parts(self, operation: Operation) -> list[Operation]:
@@ -110,7 +122,7 @@ class OperationReader:
 
     def words(self, operation: Operation) -> str:
         """Its command as one would type it. A sequence has none."""
-        return self._excerpts.hide(shlex.join(operation.argv))
+        return self._masks.hide(shlex.join(operation.argv))
 
     def lines(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> OutputLines:
         """Whole lines from a place on, and the one begun after them."""
@@ -124,10 +136,24 @@ class OperationReader:
 
     def printed(self, operation: Operation) -> tuple[int, ...]:
         """How many bytes it has written so far to each of STREAMS."""
-        return tuple(output.size(operation.folder, stream) for stream in STREAMS)
+        from sayso.running.output import size
+
+        return tuple(size(operation.folder, stream) for stream in STREAMS)
+
+    def lines_before(self, operation: Operation, stream: str, place: int) -> int | None:
+        """How many lines end before this place of a stream, if all of them were kept."""
+        from sayso.running.output import lines_before
+
+        return lines_before(operation.folder, stream, place)
 
     def grep(self, operation: Operation, stream: str, pattern: str, *, limit: int = 100) -> Found:
         return self._excerpts.grep(operation.folder, stream, pattern, limit=limit)
+
+    def grep_both(
+        self, operation: Operation, streams: Sequence[str], pattern: str, *, limit: int = 100
+    ) -> list[StreamMatch]:
+        """The lines of these streams that match, in the order in which they came."""
+        return self._excerpts.grep_both(operation.folder, streams, pattern, limit=limit)
 
     def cancel(self, operation: Operation, by: str) -> Operation:
         """Have it ended. Where it runs on another machine, the server there is told."""
@@ -150,7 +176,10 @@ class OperationReader:
 
     def last_lines_of_both(self, operation: Operation, count: int) -> list[tuple[str, str]]:
         """The last lines, each with its stream, as many as are wanted and not too long to show."""
-        newest = self.newest_of_both(operation, limit=min(output.MOST_BYTES, max(4096, count * LINE_BYTES)))
+        from sayso.running.excerpt import LINE_BYTES
+        from sayso.running.output import MOST_BYTES
+
+        newest = self.newest_of_both(operation, limit=min(MOST_BYTES, max(4096, count * LINE_BYTES)))
         parts = (*newest.parts, *newest.unfinished)
         lines = [(part.stream, line) for part in parts for line in part.text.splitlines(keepends=True)]
         return lines[-count:]

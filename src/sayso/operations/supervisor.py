@@ -348,9 +348,10 @@ class OperationSupervisor:
     # Beside the work, until it is cancelled
 
     async def _watch(self) -> None:
-        """Look after each ring of the bell, and about once a second without."""
+        """Look after each ring of the bell, and about once a second without, while there is something to look at."""
         while True:
-            await self.news()
+            # The beginning of a job rings as well.
+            await (self.news() if self.jobs else self._rings.next.wait())
             await asyncio.sleep(LOOK_PAUSE)
             try:
                 if self.jobs:

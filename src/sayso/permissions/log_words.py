@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 
 from sayso.chain import LogEntry, LogKind
-from sayso.config import duration
 from sayso.permissions.log import LoggedOutcome, LoggedPermission
 from sayso.permissions.log_check import LogCheck, LogFault
 from sayso.permissions.verdict import ALLOWED_AS_EDITED
+from sayso.setting_values import duration
 from sayso.text import iso_time
 
 WHAT = {
@@ -94,6 +93,8 @@ def since_when(text: str, now: int) -> int | None:
     with suppress(ValueError):
         return now - duration(text)
     with suppress(ValueError, OverflowError, OSError):
+        from datetime import datetime
+
         return int(datetime.fromisoformat(text).timestamp() * 1000)
     return None
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from sayso.config import SANDBOXES
-from sayso.records import replace
+from sayso.records import record, replace
 from sayso.rules.pattern import About, Pattern
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
 from sayso.rules.use import Command, ToolUse, UsedPath
@@ -25,7 +24,7 @@ MENTIONED = "it names a file that a rule is about"
 NO_SANDBOX = "the rule that allows it wants a sandbox that this would not run in"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Circumstances:
     """Where and for whom rules are asked."""
 
@@ -36,7 +35,7 @@ class Circumstances:
     """What all of the action certainly runs in."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Ruling:
     """What the rules say about one action. `rules` are those that decided, with the `patterns` of theirs that fit."""
 
@@ -73,22 +72,22 @@ class Ruling:
         return tuple(rule for rule in self.rules if not rule.approvers.is_anyone)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class _Entry:
     place: int
     rule: Rule
     pattern: Pattern
 
 
-@dataclass(kw_only=True)
 class _Index:
     """Patterns by what they can be about, so that a thousand of them cost as little as ten."""
 
-    named: dict[str, list[_Entry]] = field(default_factory=dict)
-    paths: dict[str, list[_Entry]] = field(default_factory=dict)
-    any_path: dict[str, re.Pattern[str]] = field(default_factory=dict)
-    starred: list[_Entry] = field(default_factory=list)
-    programs: dict[tuple[str, str], list[_Entry]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.named: dict[str, list[_Entry]] = {}
+        self.paths: dict[str, list[_Entry]] = {}
+        self.any_path: dict[str, re.Pattern[str]] = {}
+        self.starred: list[_Entry] = []
+        self.programs: dict[tuple[str, str], list[_Entry]] = {}
 
     def add(self, entry: _Entry) -> None:
         pattern = entry.pattern

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,8 +17,6 @@ from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Effect, Rule, RulesFile
 from sayso.rules.use import ToolUse
 from sayso.rules.uses import Ground, use_of
-
-logger = logging.getLogger(__name__)
 
 ELSEWHERE = "its agent works on another machine"
 FAILED = "Sayso failed on the rules; its log says why"
@@ -55,7 +52,9 @@ class RuleJudge:
             return book.judge(self.use(action, project, machine), where)
         except Exception:
             # A fault of ours allows nothing, and does not speak for the person either.
-            logger.exception("The rules could not be applied")
+            import logging
+
+            logging.getLogger(__name__).exception("The rules could not be applied")
             return Ruling(effect=Effect.ASK, why=FAILED)
 
     def ruling_on_paper(self, action: Mapping[str, Any], project: str, client: str, *, machine: str = "") -> Ruling:
@@ -76,7 +75,9 @@ class RuleJudge:
     def _here(self, project: str) -> Ground:
         folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)
         guarded = (*map(os.path.realpath, folders), *map(os.path.abspath, folders))
-        return Ground(leads_to=os.path.realpath, project=project, guarded=guarded)
+        return Ground(
+            leads_to=os.path.realpath, project=project, poses_as_repository=_poses_as_repository, guarded=guarded
+        )
 
     def _elsewhere(self, project: str) -> Ground:
         return Ground(leads_to=lambda _: None, project=project, doubt=ELSEWHERE)
@@ -100,3 +101,15 @@ def sandbox_of(action: Mapping[str, Any]) -> str:
     own = (data.get("sandbox") or {}).get("profile", SANDBOXES[0])
     steps = [sandbox_of(step) for step in data.get("steps") or ()]
     return min([*steps, own] if data.get("first") or not steps else steps, key=SANDBOXES.index)
+
+
+def _poses_as_repository(folder: str) -> bool:
+    """A clone can bring such a folder, with settings in it that name programs."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if all(os.path.lexists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
+            return True
+        above = os.path.dirname(folder)
+        if above == folder:
+            return False
+        folder = above
+    return False

@@ -7,10 +7,10 @@ Each can be held against a use in two ways. `covers` is for allowing: it is cert
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from sayso.records import record
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.wrappers import risky_options
 
@@ -32,7 +32,7 @@ class About(StrEnum):
     DOMAIN = "domain"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Pattern:
     """`text` is the whole of it as it is written, `spec` what stands in its brackets."""
 

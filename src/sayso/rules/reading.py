@@ -9,16 +9,16 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sayso.config import SANDBOXES, duration
+from sayso.config import SANDBOXES
 from sayso.rules.book import matches
 from sayso.rules.pattern import About, Pattern, pattern
 from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Approvers, Effect, Rule, RulesFault, RulesFile, When
 from sayso.rules.uses import Ground, example, use_of
+from sayso.setting_values import duration
 from sayso.text import did_you_mean, quoted
 from sayso.trust import content_hash
 
@@ -39,7 +39,7 @@ _ON_PAPER = Ground(leads_to=os.path.normpath)
 
 def read_rules(data: bytes, file: Path, level: RuleLevel) -> RulesFile:
     """What the file says."""
-    reading = _Reading(file=file, level=level)
+    reading = _Reading(file, level)
     try:
         reading.text = data.decode("utf-8-sig")
         said = tomllib.loads(reading.text)
@@ -60,14 +60,12 @@ def read_rules(data: bytes, file: Path, level: RuleLevel) -> RulesFile:
     )
 
 
-@dataclass(kw_only=True)
 class _Reading:
-    file: Path
-    level: RuleLevel
-    text: str = ""
-    rules: list[Rule] = field(default_factory=list)
-    faults: list[RulesFault] = field(default_factory=list)
-    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    def __init__(self, file: Path, level: RuleLevel) -> None:
+        self.file, self.level, self.text = file, level, ""
+        self.rules: list[Rule] = []
+        self.faults: list[RulesFault] = []
+        self.groups: dict[str, tuple[str, ...]] = {}
 
     def fault(self, text: str, line: int = 0, key: str = "") -> None:
         self.faults.append(RulesFault(file=self.file, text=text, line=line, key=key))

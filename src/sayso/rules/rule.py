@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from sayso.records import field, record
 from sayso.rules.pattern import Pattern
 from sayso.rules.places import RuleLevel
 
@@ -19,7 +19,7 @@ class Effect(StrEnum):
     ALLOW = "allow"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class When:
     """Where and for whom a rule holds; an empty field holds everywhere."""
 
@@ -31,7 +31,7 @@ class When:
     """Only for shell lines that are nothing but commands in plain words."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Approvers:
     """Who must agree to what a rule asks for: names of people, those of its groups among them. No names: anyone."""
 
@@ -48,7 +48,7 @@ class Approvers:
         return self == Approvers()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Rule:
     """One `[[rule]]` of a file. `line` is where it begins, 0 where that is not known."""
 
@@ -75,7 +75,7 @@ class Rule:
         return ", ".join(pattern.text for pattern in self.patterns)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class RulesFault:
     """Something wrong in a file, by which none of it is used."""
 
@@ -89,7 +89,7 @@ class RulesFault:
         return f"{place}: {self.key}: {self.text}" if self.key else f"{place}: {self.text}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class RulesFile:
     """One file as it was read: its rules, or what is wrong with it."""
 

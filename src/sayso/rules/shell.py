@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from sayso.records import record
 from sayso.rules import wrappers
 from sayso.rules.use import Command
 from sayso.rules.wrappers import named
@@ -53,18 +53,26 @@ _BLANK_LINES = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _PLAIN = re.compile(r"(?:\\[ -~]|[^\\\s|&;()<>'\"`$\x00-\x1f\x7f-\U0010ffff])+")
 _NAME = re.compile(r"[A-Za-z0-9_./+:@%~^,\[\]-]+")
 _HIDDEN_OPTION = re.compile(r"-[^=]*\$")
+_STARRED_OPTION = re.compile(r"[*?\[]|-[^=]*[*?\[]")
+_CALCULATED = re.compile(r"\[.*(?:`|\$[({])|\$\{?\w+\}?[\[:]", re.DOTALL)
+"""What zsh, but no other shell, may take for a sum, and run what is in its brackets, or for a part of a variable."""
+_PLAIN_VALUE = re.compile(r"[\w.,:/+@%-]*", re.ASCII)
+_TIED = named("path fpath cdpath manpath mailpath argv status prompt psvar watch signals")
+"""Variables of zsh that are others by another name, `path` is PATH, or that it reads itself."""
 _STEADY = re.compile(r"\$(?:HOME|\{HOME\}|\?|\$)")
 """Expansions that no line can have changed, and that are one word."""
 _STEADY_IN_QUOTES = re.compile(r"\$(?:HOME|\{HOME\}|PWD|\{PWD\}|\?|\$)")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ShellLine:
     """`commands` are all that must be allowed; `forms` every form in which one of them may be denied."""
 
     commands: tuple[Command, ...] = ()
     forms: tuple[Command, ...] = ()
     doubts: tuple[str, ...] = ()
+    moves: tuple[Command, ...] = ()
+    """What it says of the folders that it changes to, in this order."""
     hides_paths: bool = False
     """Whether its words may come to other files than they name."""
     reads_below: bool = False
@@ -75,12 +83,13 @@ def taken_apart(line: str) -> ShellLine:
     """All simple commands of a line, those of lines within it included."""
     found = _Found()
     _line(line, found, 0)
-    elsewhere = any(words[0] in ("cd", "pushd", "popd") for words in found.commands)
+    moves = tuple(words[1:] for words in found.commands if words[0] in ("cd", "pushd", "popd"))
     return ShellLine(
         commands=tuple(dict.fromkeys(found.commands)),
         forms=tuple(dict.fromkeys(found.forms)),
         doubts=tuple(dict.fromkeys(found.doubts)),
-        hides_paths=found.hides_paths or elsewhere,
+        hides_paths=found.hides_paths or bool(moves),
+        moves=moves,
         reads_below=any(map(wrappers.reads_below, found.commands)),
     )
 
@@ -92,15 +101,15 @@ def forms_of(words: Command) -> tuple[Command, ...]:
     return tuple(dict.fromkeys(found.forms))
 
 
-@dataclass(kw_only=True)
 class _Found:
-    commands: list[Command] = field(default_factory=list)
-    forms: list[Command] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
-    hides_paths: bool = False
+    def __init__(self) -> None:
+        self.commands: list[Command] = []
+        self.forms: list[Command] = []
+        self.doubts: list[str] = []
+        self.hides_paths = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class _Word:
     text: str
     loose: bool = False
@@ -112,7 +121,7 @@ class _Word:
         """Whether it is one word, and not an option that nobody sees."""
         before, unknown, _ = self.text.partition(UNKNOWN)
         begins = bool(before) and (not before.startswith("-") or "=" in before)
-        hidden = _HIDDEN_OPTION.match(self.text) or (self.globs and self.text[:1] in "*?[")
+        hidden = _HIDDEN_OPTION.match(self.text) or (self.globs and _STARRED_OPTION.match(self.text))
         return not self.loose and (begins or not unknown) and not hidden
 
 
@@ -178,7 +187,7 @@ class _Walk:
         if node.type == "for_statement" and child.is_named and child.type not in ("do_group", "comment"):
             if child.type != "variable_name":
                 self._word(child)
-            elif not re.fullmatch(r"[a-z]{1,12}", _text(child)):
+            elif not re.fullmatch(r"[a-z]{1,12}", _text(child)) or _text(child) in _TIED:
                 self._doubt("it sets a variable that may change what runs")
         elif child.is_named:
             self.statement(child)
@@ -208,6 +217,8 @@ class _Walk:
                     words.append(self._word(child))
         if not words:
             return
+        if any(_CALCULATED.search(word.text) for word in words):
+            self._doubt("a shell may run what is in its brackets")
         if not all(word.is_certain for word in words):
             self._doubt("it has words that only the shell will know")
         self._found.hides_paths |= any(word.globs or UNKNOWN in word.text for word in words) and (
@@ -220,8 +231,8 @@ class _Walk:
         if name is None or name.type != "variable_name" or not _HARMLESS.fullmatch(_text(name)):
             self._doubt("it sets a variable that may change what runs")
         value = node.child_by_field_name("value")
-        if value is not None:
-            self._word(value)
+        if value is not None and not _PLAIN_VALUE.fullmatch(self._word(value).text):
+            self._doubt("it sets a variable that may change what runs")
 
     def _redirect(self, node: Node) -> None:
         text = _text(node)
@@ -259,6 +270,8 @@ class _Walk:
     def _plain(self, text: str) -> _Word:
         if not _PLAIN.fullmatch(text) or text.startswith("#") or _BRACES.search(text):
             self._doubt("it has words that are not plain")
+        if text.startswith("~") and not re.match(r"~(?:/|$)", text):
+            self._doubt("it has words that only the shell will know")
         return _Word(text=re.sub(r"\\(.)", r"\1", text), globs=bool(re.search(r"(?<!\\)[*?\[]", text)))
 
     def _quoted(self, node: Node) -> _Word:

@@ -5,13 +5,13 @@ Made by `uses.py` of an action, or of what a person writes as an example.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sayso.records import record
 
 Command = tuple[str, ...]
 """The words of one simple command."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class UsedPath:
     """A file or folder that a tool would touch."""
 
@@ -27,7 +27,7 @@ class UsedPath:
     """Whether all below it is touched too."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ToolUse:
     """`doubts` say why it cannot be allowed by a rule, whatever rule there is."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os.path
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Any
 
-from sayso.records import replace
+from sayso.records import record, replace
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.wrappers import only_reads
@@ -40,11 +40,15 @@ _EXECUTED = re.compile(rf"(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
 MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
+_OPEN = re.compile(r"(?:^|[=:@])/proc/|/dev/fd\b")
+"""Ways to files by what a process has open, which is another one for each."""
+_LONG_GLUED = re.compile(r"-\w{12,}.*[./]", re.DOTALL)
+_MOST_PLACES = 16
 _MOST_GLUED = 12
 """How many letters of a word of short options may stand before a value that is glued to them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Ground:
     """Where an agent works, as far as rules must know it."""
 
@@ -52,6 +56,8 @@ class Ground:
     """The real path behind a path; None where that is not known."""
     project: str = ""
     """The real folder that patterns are about; empty where it is the one that the action is in."""
+    poses_as_repository: Callable[[str], bool] = lambda folder: False
+    """Whether git, in a folder, would take it or one above for a repository that is not called `.git`."""
     guarded: tuple[str, ...] = ()
     """Folders whose files no rule lets an agent change, by every name of theirs."""
     doubt: str = ""
@@ -92,20 +98,27 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     if not isinstance(line, str):
         return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
     found = taken_apart(line)
-    if ground.project not in ("", folder) and any(map(_is_relative_program, found.commands)):
+    away = bool(found.moves) or ground.project not in ("", folder)
+    if away and any(map(_is_relative_program, found.commands)):
         doubts.append("its program is found from a folder that is not the project")
+    places = _places(found.moves, folder, ground)
+    uses_git = any(words[0].rpartition("/")[2] == "git" for words in found.commands)
+    if uses_git and (not places or any(map(ground.poses_as_repository, places))):
+        doubts.append("git may take a folder there for a repository, with settings of its own")
     changing = [words for words in found.commands if not only_reads(words)]
-    if any(_is_protected(_path(word, folder, ground), ground) for word in _like_paths(changing, folder)):
+    touched = _ways(_like_paths(changing, folder), places or {folder}, ground)
+    if any(_is_protected(path, ground) for path in touched):
         doubts.append(PROTECTED)
-    if any(_may_come_to_protected(word) for words in changing for word in words[1:]):
+    elsewhere = changing and not places
+    if elsewhere or any(_may_come_to_protected(word) for words in changing for word in words[1:]):
         doubts.append(MAY_BE_PROTECTED)
     return ToolUse(
         names=names,
         strict_names=names,
         commands=found.commands,
         forms=found.forms,
-        mentioned=tuple(_path(word, folder, ground) for word in _like_paths(found.commands, folder)),
-        hides_paths=found.hides_paths,
+        mentioned=tuple(_ways(_like_paths(found.commands, folder), {folder}, ground)),
+        hides_paths=found.hides_paths or any(_OPEN.search(word) for words in found.commands for word in words[1:]),
         reads_below=found.reads_below,
         is_plain=_is_plain(line, found.commands),
         doubts=(*doubts, *found.doubts),
@@ -115,6 +128,31 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
 def _is_plain(line: str, commands: Sequence[Command]) -> bool:
     words = (word for command in commands for word in command)
     return line == " && ".join(map(" ".join, commands)) and all(map(_PLAIN_WORD.fullmatch, words))
+
+
+def _ways(names: Iterable[str], places: Iterable[str], ground: Ground) -> Iterator[UsedPath]:
+    """The files behind names, from each folder: programs differ in whether they follow a link before its `..`."""
+    for name, place in product(names, places):
+        path = _path(name, place, ground)
+        yield path
+        if ".." in name and path.real is not None and not name.startswith("~"):
+            yield replace(path, real=ground.leads_to(os.path.join(place or "/", name)))
+
+
+def _places(moves: Sequence[Command], folder: str, ground: Ground) -> set[str]:
+    """The folders in which parts of a line may run; none where that is not known."""
+    places = {folder}
+    for words in moves:
+        for word in words:
+            if not word.startswith(("-", "+")):
+                named = _filled_in(word, folder)
+                if not _may_be_path(named) or set(named) & set("*?[$"):
+                    return set()
+                ways = _ways((named,), tuple(places), ground)
+                places |= {way for path in ways for way in (path.named, path.real) if way}
+        if len(places) > _MOST_PLACES:
+            return set()
+    return places
 
 
 def _is_relative_program(words: Command) -> bool:
@@ -160,6 +198,8 @@ def _edit(
     path = _path(named, action["folder"], ground)
     known = action["data"].get("file")
     if isinstance(known, Mapping):
+        if ".." in named.split("/") and path.real not in (None, known["path"]):
+            doubts.append("which file it names depends on whether its links are followed first")
         path = replace(path, real=known["path"])
     if _is_protected(path, ground):
         doubts.append(PROTECTED)
@@ -183,7 +223,9 @@ def _may_come_to_protected(word: str) -> bool:
     """Whether the shell may make a protected name of it."""
     starred = [part.lower() for part in re.split("[/=:]", word) if set(part) & set("*?[")]
     names = {part.lower() for name in PROTECTED_NAMES for part in name.split("/")}
-    return UNKNOWN in word or any(fnmatchcase(name, part) for part in starred for name in names)
+    if UNKNOWN in word or _OPEN.search(word) or _LONG_GLUED.match(word):
+        return True
+    return any(fnmatchcase(name, part) for part in starred for name in names)
 
 
 def _is_below(way: str, folders: Sequence[str]) -> bool:

@@ -6,9 +6,8 @@ Also options by which programs that seem harmless run others or write files.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from sayso.records import replace
+from sayso.records import record, replace
 from sayso.rules.use import Command
 
 USUAL_FOLDERS = ("", "/bin", "/usr/bin")
@@ -20,7 +19,7 @@ def named(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Inside:
     """What a command runs."""
 
@@ -171,6 +170,8 @@ def _find(words: Command) -> Inside:
             ends = [end for end in range(place + 1, len(words)) if _ends_command(words, end)]
             end = ends[0] if ends else len(words)
             inner.append(words[place + 1 : end])
+            if any("{}" in word and word != "{}" for word in inner[-1]) or words[place].endswith("dir"):
+                doubts.append("`find` fills in what nobody sees")
             place = end
             if not ends:
                 doubts.append("`find` is not used plainly")
@@ -201,7 +202,9 @@ _RISKY = {
     "--separate-git-dir --config --pathspec-from-file",
     "git clone": "-u -c",
     "git rebase": "-x",
-    "git grep": "-O",
+    "git grep": "-O --no-index",
+    "git diff": "--no-index",
+    "git blame": "--contents",
     "git archive": "-o",
     "git format-patch": "-o",
     "rg": "--pre --hostname-bin",
@@ -307,10 +310,10 @@ _BEFORE_THE_SUBCOMMAND = re.compile(r"-c|--config-env|--exec-path|-C|--git-dir|-
 
 def risky_options(words: Command) -> tuple[str, ...]:
     """What of a command a rule must name to allow it: a star does not stand for that."""
-    name = words[0].rpartition("/")[2]
+    name = _plain_name(words[0])
     told = [*_RISKY.get(name, "").split(), *_RISKY.get(" ".join((name, *words[1:2])), "").split()]
     found = [word for word in words[1:] if any(_is_option(word, option) for option in told)]
-    found += _programs_among(name, words)
+    found += [*_programs_among(name, words), *_of_package_manager(name, words), *_run_by(name, words)]
     if name == "git":
         before = words[1 : len(words) - len(without_git_options(words)) + 1]
         found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
@@ -320,11 +323,44 @@ def risky_options(words: Command) -> tuple[str, ...]:
     return tuple(found)
 
 
+_VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
+
+
+def _plain_name(word: str) -> str:
+    """What a program is called without its version: `python3.12` and `clang-18` do what `python` and `clang` do."""
+    name = word.rpartition("/")[2]
+    short = _VERSION.sub("", name)
+    return short if short in _RISKY or short in _STRANGE or short in _NAMED_FIRST else name
+
+
+_RUN_OTHERS = named("run exec tool x dlx -m")
+
+
+def _run_by(name: str, words: Command) -> Command:
+    """What must be named of a program that another one runs, as in `uv run pytest` and `python -m pytest`."""
+    if name in ("npx", "pnpx", "bunx", "uvx"):
+        begin = 1
+    elif name in _NAMED_FIRST | {"python"} and (
+        verbs := [word for word in words[1:_MOST_TRIED] if word in _RUN_OTHERS]
+    ):
+        begin = words.index(verbs[0]) + 1
+    else:
+        return ()
+    inner = (words[place:] for place in range(begin, min(len(words), begin + _MOST_TRIED)))
+    known = (each for each in inner if _plain_name(each[0]) in {*_RISKY, *_STRANGE} - _PACKAGE_MANAGERS)
+    return risky_options(next(known, ("",)))
+
+
 _STRANGE = {
     **dict.fromkeys(("make", "gmake"), r"\w+[:+?!]*=.*"),
     "cargo": r"\+.*",
     "git": r"ext::.*",
-    "gcc": r"@.*",
+    "git diff": r"/.*|~.*|(?:.*/)?\.\.(?:/.*)?",
+    **dict.fromkeys(
+        named("gcc g++ cc c++ clang clang++ ld ar nm objdump strip javac java kotlinc rustc swiftc tsc dotnet mvn"),
+        r"@.*",
+    ),
+    **dict.fromkeys(named("pytest mypy ruff pylint"), r"@.*"),
     "npm": r"exec",
     "pnpm": r"--config\..*|exec|dlx",
     "yarn": r"exec|dlx|run|node",
@@ -344,12 +380,40 @@ def _programs_among(name: str, words: Command) -> Command:
         return tuple(word for word in words[1:] if word.startswith(("-", "+")))
     if name == "sed":
         return tuple(word for word in _sed_script(words) if not _SED_HARMLESS.fullmatch(word))
-    found = [word for word in words[1:] if name in _STRANGE and re.fullmatch(_STRANGE[name], word, re.DOTALL)]
+    shapes = [_STRANGE[key] for key in (name, " ".join((name, *words[1:2]))) if key in _STRANGE]
+    found = [word for word in words[1:] for shape in shapes if re.fullmatch(shape, word, re.DOTALL)]
     if name == "tar" and set("".join(words[1:2])) & set("IF"):
         # Its options may stand there without a dash.
         found += words[1:2]
     how_many = 2 if " ".join((name, *words[1:2])) in _NAMED_SECOND else int(name in _NAMED_FIRST)
     return (*words[1 : 1 + how_many], *found)
+
+
+_PACKAGE_MANAGERS = named("npm pnpm yarn bun")
+_OF_PACKAGES = named(
+    "add install i ci remove rm uninstall un up update upgrade link unlink import init create exec dlx x publish pack "
+    "config set get audit outdated why list ls rebuild prune dedupe store patch cache pm build"
+)
+"""What they do themselves; any other first word is the name of a script, or the same as `run`."""
+_PLAIN_FOR_PACKAGES = named(
+    "-s --silent -q --quiet --verbose --json --long --if-present --no-fund --no-audit --save --save-dev --save-exact "
+    "--save-optional --no-save --dev --exact --frozen-lockfile --immutable --production --omit=dev --watch --bail "
+    "--coverage --only --todo -D -S -E -O -P -w -t"
+)
+"""Options of theirs that neither run, read nor write anything else."""
+
+
+def _of_package_manager(name: str, words: Command) -> Command:
+    """Its own options: each is also a setting of it, one names the shell, another the registry, in many spellings (npm
+    takes them cut short, and with one dash or three). What follows the name of a script is the script's, but not for
+    npm, which takes all up to the two dashes."""
+    if name not in _PACKAGE_MANAGERS:
+        return ()
+    verb = next(iter(words[1:2]), "")
+    ends = words.index("--") if "--" in words else len(words)
+    if name != "npm" and verb not in _OF_PACKAGES and (name, verb) != ("bun", "test"):
+        ends = min(ends, 3 if verb == "run" else 2)
+    return tuple(word for word in words[1:ends] if word.startswith("-") and word not in _PLAIN_FOR_PACKAGES)
 
 
 _SED_PLACE = r"(?:\d+|\$|/(?:\\[^\x00-\x1f]|[^/\\\x00-\x1f])*/)"

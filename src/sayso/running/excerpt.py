@@ -6,16 +6,16 @@ Reading the bytes is in output.py. Here is what may go before a model's or a per
 from __future__ import annotations
 
 import codecs
-import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.config import Config
-from sayso.records import replace
+from sayso.records import record, replace
 from sayso.running import order, output
 from sayso.running.capture import STREAMS
-from sayso.running.masking import Masks, default_masks
+from sayso.running.looks import PLAIN, ColouredRun, PrintedLook, cut, runs_of
+from sayso.running.masking import Masks, masks_of
 from sayso.running.output import Found, Match, OutputLines, Piece
 from sayso.text import printable
 
@@ -25,15 +25,8 @@ _CONTEXT = 8192
 LINE_BYTES = 400
 """How long lines are thought to be, when the last few are wanted."""
 
-_SEQUENCES = re.compile(
-    r"\x1b\][^\x07\x1b]{0,4000}(?:\x07|\x1b\\)?"  # titles, links
-    r"|\x1b[PX^_][^\x1b]{0,4000}(?:\x1b\\)?"
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor
-    r"|\x1b[ -/]*[0-~]?"
-)
 
-
-@dataclass(frozen=True, kw_only=True)
+@record
 class Excerpt:
     """The beginning and the end of a stream. `left_out` bytes lie between them."""
 
@@ -45,16 +38,28 @@ class Excerpt:
     """Where what was left out begins."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class StreamText:
     """What came from one stream before the other had its turn. `skipped` bytes before it were not kept."""
 
     stream: str
-    text: str
+    runs: tuple[ColouredRun, ...]
     skipped: int = 0
 
+    @property
+    def text(self) -> str:
+        return "".join(run.text for run in self.runs)
 
-@dataclass(frozen=True, kw_only=True)
+
+@record
+class StreamMatch:
+    """A line that matches, and the stream that it is from."""
+
+    stream: str
+    match: Match
+
+
+@record
 class BothStreams:
     """Part of what a command wrote, in the order in which it came; `places` says where in the streams to read on."""
 
@@ -67,6 +72,8 @@ class BothStreams:
     """Where it begins in the streams."""
     unfinished: tuple[StreamText, ...] = ()
     """The lines that were begun after these, as far as they are written; to be told again when they are whole."""
+    first_line: int | None = None
+    """Which line of all it begins with, if that is known."""
 
     @property
     def left_out(self) -> int:
@@ -82,7 +89,7 @@ class Excerpts:
 
     @classmethod
     def of(cls, config: Config) -> Excerpts:
-        return cls(default_masks(config.mask_patterns) if config.mask_output else Masks(()))
+        return cls(masks_of(config))
 
     def ends(self, folder: Path, stream: str, limit: int) -> Excerpt:
         """All of a stream if it is short; else its first quarter of the limit and the rest from its end."""
@@ -128,6 +135,23 @@ class Excerpts:
         found = output.grep(folder, stream, pattern, limit=limit)
         return replace(found, matches=tuple(self._match(folder, stream, match) for match in found.matches))
 
+    def grep_both(self, folder: Path, streams: Sequence[str], pattern: str, *, limit: int = 100) -> list[StreamMatch]:
+        """The same in these streams, at most so many lines of each, in the order in which the lines were begun."""
+        found = [
+            StreamMatch(stream=stream, match=match)
+            for stream in streams
+            for match in self.grep(folder, stream, pattern, limit=limit).matches
+        ]
+        turns = list(enumerate(order.turns(folder, dict.fromkeys(STREAMS, 0))))
+        begins = {stream: [turn.begin for _, turn in turns if turn.stream == stream] for stream in STREAMS}
+        places = {stream: [place for place, turn in turns if turn.stream == stream] for stream in STREAMS}
+
+        def came(each: StreamMatch) -> tuple[int, int]:
+            own = bisect_right(begins[each.stream], each.match.offset) - 1
+            return places[each.stream][own], each.match.offset
+
+        return sorted(found, key=came)
+
     def _match(self, folder: Path, stream: str, match: Match) -> Match:
         size = max(1, len(match.text.encode()))
         return replace(match, text=self.read(folder, stream, offset=match.offset, limit=size).text)
@@ -137,7 +161,7 @@ class Excerpts:
         loaded = {stream: output.raw(folder, stream, offset=places[stream], limit=limit) for stream in STREAMS}
         sizes = {stream: output.size(folder, stream) for stream in STREAMS}
         shares = list(_in_turns(loaded, sizes, order.turns(folder, places)))
-        texts, reached = dict[str, Iterator[str]](), dict(places)
+        texts, reached = dict[str, Iterator[tuple[ColouredRun, ...]]](), dict(places)
         for stream, (data, begin) in loaded.items():
             own = [share for of, share in shares if of == stream]
             shown, read = self._shares(folder, stream, begin, own)
@@ -146,8 +170,8 @@ class Excerpts:
         skipped = {stream: loaded[stream][1] - places[stream] for stream in STREAMS}
         parts = []
         for stream, _ in shares:
-            if (text := next(texts[stream])) or skipped[stream]:
-                parts.append(StreamText(stream=stream, text=text, skipped=skipped[stream]))
+            if (runs := next(texts[stream])) or skipped[stream]:
+                parts.append(StreamText(stream=stream, runs=runs, skipped=skipped[stream]))
                 skipped[stream] = 0
         more = reached != dict(places) and any(reached[stream] < sizes[stream] for stream in STREAMS)
         return BothStreams(parts=tuple(parts), places=reached, sizes=sizes, more=more, begin=places)
@@ -158,12 +182,12 @@ class Excerpts:
         ends = {stream: _last_line(folder, stream, places[stream], found.places[stream]) for stream in STREAMS}
         left = {stream for stream in STREAMS if ends[stream] < found.places[stream]}
         for part in reversed(found.parts):
-            whole, rest = part.text, ""
+            whole, rest = part.runs, tuple[ColouredRun, ...]()
             if part.stream in left:
-                whole, rest = part.text[: part.text.rfind("\n") + 1], part.text[part.text.rfind("\n") + 1 :]
+                whole, rest = cut(part.runs, part.text.rfind("\n") + 1)
                 left -= {part.stream} if whole else set()
-            parts += [replace(part, text=whole)] if whole or (part.skipped and not rest) else []
-            begun += [replace(part, text=rest, skipped=0 if whole else part.skipped)] if rest else []
+            parts += [replace(part, runs=whole)] if whole or (part.skipped and not rest) else []
+            begun += [replace(part, runs=rest, skipped=0 if whole else part.skipped)] if rest else []
         return replace(found, parts=tuple(parts[::-1]), unfinished=tuple(begun[::-1]), places=ends)
 
     def newest_of_both(self, folder: Path, *, limit: int = 16384) -> BothStreams:
@@ -172,17 +196,23 @@ class Excerpts:
         places = order.newest(folder, sizes, limit)
         found = self.lines_of_both(folder, places, limit=limit)
         begun = {stream for stream, place in places.items() if place and _is_within_a_line(folder, stream, place)}
-        parts = []
+        parts, left_out = [], 0
         for part in found.parts:
             if part.stream in begun and "\n" in part.text:
                 begun.discard(part.stream)
-                parts.append(replace(part, text=part.text.partition("\n")[2]))
+                left_out += 1
+                parts.append(replace(part, runs=cut(part.runs, part.text.index("\n") + 1)[1]))
             elif part.stream not in begun:
                 parts.append(part)
         # One line that is longer than all there is room for is better than none.
-        return replace(found, parts=tuple(parts) if parts or found.unfinished else found.parts, begin=places)
+        shown = tuple(parts) if parts or found.unfinished else found.parts
+        before = [output.lines_before(folder, stream, place) for stream, place in places.items()]
+        first = None if None in before else sum(map(int, filter(None, before))) + left_out + 1
+        return replace(found, parts=shown, begin=places, first_line=first)
 
-    def _shares(self, folder: Path, stream: str, begin: int, shares: Sequence[bytes]) -> tuple[list[str], int]:
+    def _shares(
+        self, folder: Path, stream: str, begin: int, shares: Sequence[bytes]
+    ) -> tuple[list[tuple[ColouredRun, ...]], int]:
         """What is shown of each share of a stream, and how many bytes that is: half a character at the end is left for
         later, unless there is nothing else. A secret is hidden also where it is spread over several."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -193,9 +223,10 @@ class Excerpts:
         whole = Piece(
             text="".join(texts), offset=begin, next_offset=begin + size - left, seen=output.size(folder, stream)
         )
-        hidden, shown, place = self._hidden(folder, stream, whole) if size else "", list[str](), 0
+        hidden, shown, place, look = self._hidden(folder, stream, whole) if size else "", [], 0, PLAIN
         for text in texts:
-            shown.append(self._plain(hidden[place : place + len(text)]))
+            runs, look = self._coloured(hidden[place : place + len(text)], look)
+            shown.append(runs)
             place += len(text)
         return shown, size - left
 
@@ -224,6 +255,16 @@ class Excerpts:
         # Once more without the sequences: colours may have stood between the letters of a secret.
         return self._masks.hide(shown) if shown != text else shown
 
+    def _coloured(self, text: str, look: PrintedLook) -> tuple[tuple[ColouredRun, ...], PrintedLook]:
+        """The same with the colours that the program gave it, and with which it goes on."""
+        found, look = runs_of(text, look)
+        runs = tuple(run._replace(text=printable(run.text)) for run in found)
+        hidden, done, place = self._masks.hide("".join(run.text for run in runs)), list[ColouredRun](), 0
+        for run in runs:
+            done.append(run._replace(text=hidden[place : place + len(run.text)]))
+            place += len(run.text)
+        return tuple(done), look
+
 
 def _in_turns(
     loaded: Mapping[str, tuple[bytes, int]], sizes: Mapping[str, int], turns: Sequence[order.StreamTurn]
@@ -239,14 +280,7 @@ def _in_turns(
 
 def plain(text: str) -> str:
     """Text without escape sequences; of a line that was written over, only what it became; nothing hidden or unseen."""
-    bare = _SEQUENCES.sub("", text).replace("\r\n", "\n")
-    if "\r" in bare:
-        bare = "\n".join(_last_written(line) for line in bare.split("\n"))
-    return printable(bare)
-
-
-def _last_written(line: str) -> str:
-    return next((part for part in reversed(line.split("\r")) if part), "")
+    return printable("".join(run.text for run in runs_of(text)[0]))
 
 
 def _last_line(folder: Path, stream: str, begin: int, end: int) -> int:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from signal import Signals
 from typing import Any, Literal
 
 from sayso import process_table
+from sayso.records import record
 from sayso.running import tree
 from sayso.running.capture import STREAMS
-from sayso.running.command import KILL_ROUND_SECONDS, KILL_SECONDS
 from sayso.running.record import RUNNER_FILE, STATUS_FILE
 
 Reason = Literal["exit", "cancelled", "timed_out", "spawn_failed", "lost"]
@@ -23,7 +21,7 @@ Reason = Literal["exit", "cancelled", "timed_out", "spawn_failed", "lost"]
 LONG_SECONDS = 3600.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Captured:
     """What came of one stream: bytes seen and bytes kept, and why storing stopped, if it had to."""
 
@@ -37,7 +35,7 @@ class Captured:
         return self.seen - self.kept
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Status:
     """How a command ended. `signal` is set when a signal ended it; both it and `exit_code` are None if it never ran."""
 
@@ -71,13 +69,15 @@ class Status:
     @property
     def signal_name(self) -> str:
         """Such as SIGKILL; empty where no signal ended it, or one without a name."""
+        from signal import Signals
+
         return Signals(self.signal).name if self.signal in set(Signals) else ""
 
     def captured(self, stream: str) -> Captured:
         return {"stdout": self.stdout, "stderr": self.stderr}[stream]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class RunnerName:
     """Which process runs the command: pid and start time name it for ever; its command's group, and the tree's mark."""
 
@@ -87,7 +87,7 @@ class RunnerName:
     mark: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class DetachedProcess:
     """A process that outlives its server, as the store knows it. Times are milliseconds since 1970."""
 
@@ -180,6 +180,8 @@ def _end_of(folder: Path) -> Status:
 
 
 def _end_leftovers(folder: Path) -> tuple[int, ...]:
+    from sayso.running.command import KILL_ROUND_SECONDS, KILL_SECONDS  # few runners leave anything
+
     runner = read_runner(folder)
     if runner:
         tree.freeze(lambda: _run_by(runner))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from sayso.config import Config
+
 GROUP = "secret"
 """The group of a pattern that is hidden; without one, all that matches is."""
 
@@ -48,15 +50,21 @@ class Masks:
     """The patterns that hold here."""
 
     def __init__(self, patterns: Iterable[tuple[tuple[str, ...], str]]) -> None:
-        self._patterns = [(signs, re.compile(pattern)) for signs, pattern in patterns]
+        self._patterns = list(patterns)
 
     def hide(self, text: str) -> str:
         """The text with every secret starred out; as long as before."""
         small = text.lower()
         for signs, pattern in self._patterns:
             if any(sign in small for sign in signs):
-                text = pattern.sub(_starred, text)
+                # Only now, and kept by `re`: to compile all of them takes longer than to look at most texts.
+                text = re.compile(pattern).sub(_starred, text)
         return text
+
+
+def masks_of(config: Config) -> Masks:
+    """Those that the settings want."""
+    return default_masks(config.mask_patterns) if config.mask_output else Masks(())
 
 
 def default_masks(further: Iterable[str] = ()) -> Masks:

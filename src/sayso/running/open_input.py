@@ -124,7 +124,9 @@ class OpenInput:
 
     def _heed_rest(self) -> None:
         """The command may rest if it has been told so after all that it was told."""
-        rest = _read(os.path.join(self._folder, record.REST_FILE))
+        rest = _read(os.path.join(self._folder, record.LEAVE_FILE))
+        if rest.get("after") != self.handed_on:
+            rest = _read(os.path.join(self._folder, record.REST_FILE))
         if self._resting and not rest:
             self._work_again()
         if self.closed or self._left or rest == self._resting or rest.get("after") != self.handed_on:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sayso.records import record
 from sayso.running.capture import ORDER, STREAMS, segments
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class StreamTurn:
     """Part of a stream with nothing of the other stream in between; without an `end` it goes on."""
 

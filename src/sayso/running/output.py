@@ -8,15 +8,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import signal
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.errors import InvalidInput, Problem
-from sayso.records import replace
-from sayso.running import isolated, search
+from sayso.records import record, replace
 from sayso.running.capture import STREAMS, segments
 from sayso.running.folder import read_status
 
@@ -28,7 +24,7 @@ GREP_SECONDS = 5
 GREP_PATIENCE = 60.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Piece:
     """Part of a stream as text. Read on at `next_offset`; there is nothing more (yet) when that is `seen`.
 
@@ -42,7 +38,7 @@ class Piece:
     skipped: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class OutputLines(Piece):
     """Whole lines of a stream, and how far the one after them has come: what is to be shown of it until it is whole."""
 
@@ -54,7 +50,7 @@ class OutputLines(Piece):
         return bool(self.text) and not self.unfinished and self.next_offset < self.seen
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Match:
     """A line that matches, shortened if it is long, and where it begins in the stream."""
 
@@ -62,7 +58,7 @@ class Match:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Found:
     """The first lines that match; `more` says there are others, `cut` how many bytes could not be searched."""
 
@@ -71,7 +67,7 @@ class Found:
     cut: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class _Stretch:
     """Bytes that lie on disk without a gap."""
 
@@ -80,7 +76,7 @@ class _Stretch:
     files: tuple[tuple[int, int, str], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class _Part:
     """Bytes of one stretch. `is_first`: nothing on disk lies right before them; `is_last`: no stretch comes after."""
 
@@ -139,6 +135,12 @@ def grep(folder: Path, stream: str, pattern: str, *, limit: int = 100) -> Found:
         re.compile(pattern)
     except re.error as error:
         raise _wrong("grep", f"is {pattern!r}; it must be a regular expression: {error}.") from error
+    # Few search, and these take their time to import.
+    import signal
+    import subprocess
+
+    from sayso.running import isolated, search
+
     command = isolated.command(search.__name__, str(folder), stream, str(limit), str(GREP_SECONDS), pattern)
     try:
         done = subprocess.run(
@@ -157,6 +159,14 @@ def grep(folder: Path, stream: str, pattern: str, *, limit: int = 100) -> Found:
 def size(folder: Path, stream: str) -> int:
     """How many bytes were written to a stream so far, kept or not."""
     return _layout(folder, stream)[1]
+
+
+def lines_before(folder: Path, stream: str, place: int) -> int | None:
+    """How many lines of a stream end before a place; None where some of what came before it was not kept."""
+    stretches, _ = _layout(folder, stream)
+    if not place or (stretches and stretches[0].begin == 0 and stretches[0].end >= place):
+        return sum(chunk.count(b"\n") for chunk in _chunks(stretches[0], 0, place)) if place else 0
+    return None
 
 
 def _cut(folder: Path, stream: str) -> int:

@@ -14,8 +14,9 @@ RUNNER_FILE = "runner.json"
 STATUS_FILE = "status.json"
 STDIN_FILE = "stdin"
 
-LINE_FIFO, LINE_FILE, REST_FILE = "line", "line.json", "rest.json"
-"""Of a command whose input stays open: what wakes its runner, how far that has come, and when the command may end."""
+LINE_FIFO, LINE_FILE, REST_FILE, LEAVE_FILE = "line", "line.json", "rest.json", "leave.json"
+"""Of a command whose input stays open: what wakes its runner, how far that has come, when the command may end, and that
+it is to end now."""
 
 
 def write(folder: str, name: str, content: Mapping[str, object]) -> bytes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.files import replace_file
-from sayso.running.record import LINE_FIFO, LINE_FILE, REST_FILE, said_file
+from sayso.running.record import LEAVE_FILE, LINE_FIFO, LINE_FILE, REST_FILE, said_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,13 @@ def say(folder: Path, number: int, text: bytes) -> None:
 def let_rest(folder: Path, after: int, seconds: float) -> None:
     """Close the input when nothing more is said within so many seconds after what has this number."""
     replace_file(folder / REST_FILE, json.dumps({"after": after, "seconds": seconds}).encode())
+    _ring(folder)
+
+
+def dismiss(folder: Path, after: int) -> None:
+    """Close the input now, unless something was said after what has this number. Nobody's word to let it rest, be it a
+    moment later, takes that back."""
+    replace_file(folder / LEAVE_FILE, json.dumps({"after": after, "seconds": 0}).encode())
     _ring(folder)
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sayso.config import Config
+from sayso.config import STORES, Config
 from sayso.errors import ConfigError
 from sayso.store.bell import Bell
 from sayso.store.store import Row, Store, Transaction, tables
@@ -16,7 +16,7 @@ def open_store(config: Config) -> Store:
         from sayso.store.sqlite import SqliteStore
 
         return SqliteStore(config.database, config.bell_dir)
-    if not config.store.startswith(("postgresql://", "postgres://")):
+    if not config.store.startswith(STORES):
         raise ConfigError(
             f"{config.sources.get('store', 'store')}: store begins with {config.store.partition(':')[0]!r}; "
             "it must be a postgresql:// address, or empty for SQLite in the state directory."

@@ -1,7 +1,8 @@
 """The bell: after a commit it wakes every process that looks at the store. It says "look again", nothing else.
 
-A lost ring does no harm: a listener also looks by itself once a second. A hung-up bell is also how others
-know that a process lives: the system takes it down when the process ends, however it ends.
+A lost ring does no harm: the system also tells of changes, and where it does not, a listener looks by itself once a
+second. A hung-up bell is also how others know that a process lives: the system takes it down when the process ends,
+however it ends.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from math import ceil
 from typing import Protocol
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks of a listener that heard nothing."""
+"""Seconds between two looks of a listener that heard nothing, while something is going on, or where it is not told."""
 
 LONGEST_RING = 2048
 """Bytes."""
@@ -30,6 +31,9 @@ class Look(Protocol):
     """A number that changes whenever somebody else has changed the store. Used by one thread."""
 
     def __call__(self) -> int: ...
+    def is_being_written(self) -> bool:
+        """Whether somebody is about to change it, or nobody can tell."""
+
     def close(self) -> None: ...
 
 
@@ -51,8 +55,13 @@ class Bell(ABC):
         self._changing = threading.Lock()
 
     @abstractmethod
-    def wait(self, timeout: float) -> bool:
-        """Block until it rings, the store was seen to change, or `timeout` seconds are over (then False)."""
+    def wait(self, timeout: float | None) -> bool:
+        """Block until it rings, the store was seen to change, or `timeout` seconds are over (then False). Without a
+        timeout: until something may have happened, endless while nothing does."""
+
+    def why_untold(self) -> str:
+        """Why it has to look at the store every second while somebody listens; empty where it need not."""
+        return ""
 
     def nudge(self) -> None:
         """End the `wait` of another thread now."""
@@ -73,6 +82,8 @@ class Bell(ABC):
             if self._listening is None or not self._listening.is_alive():
                 self._listening = threading.Thread(target=self._listen, name="sayso-bell", daemon=True)
                 self._listening.start()
+            elif listener.tick:
+                self.nudge()  # it may be sleeping until something happens
 
     def remove_listener(self, listener: Listener) -> None:
         with self._changing:
@@ -89,12 +100,12 @@ class Bell(ABC):
 
     def _listen(self) -> None:
         while self._somebody_listens():
-            rung = self.wait(LOOK_EVERY)
+            rung = self.wait(LOOK_EVERY if any(listener.tick for listener in self._listeners) else None)
             for listener in self._listeners:
-                if not rung:
-                    listener.tick()
-                elif listener.heeds(self.named):
+                if rung and listener.heeds(self.named):
                     listener.heard()
+                elif not rung and listener.tick:
+                    listener.tick()
 
     def _somebody_listens(self) -> bool:
         with self._changing:
@@ -102,12 +113,12 @@ class Bell(ABC):
                 self._listening = None
             return bool(self._listeners)
 
-    def _heard_something(self, source: _Readable | None, timeout: float) -> bool:
-        """Block until the source has something, someone nudges, or the time is over (then False)."""
+    def _heard_something(self, *sources: _Readable, timeout: float | None) -> set[int]:
+        """Block until a source has something, someone nudges, or the time is over. The descriptors of those who did."""
         poll = select.poll()
-        for each in (self._nudged, *([source] if source else [])):
+        for each in (self._nudged, *sources):
             poll.register(each, select.POLLIN)
-        heard = bool(poll.poll(ceil(timeout * 1000)))
+        heard = {fd for fd, _ in poll.poll(None if timeout is None else ceil(timeout * 1000))}
         self._take_nudges()
         return heard
 
@@ -118,7 +129,7 @@ class Bell(ABC):
 
 
 class Listener:
-    """Has `heard` called after each ring of a bell, and `tick` about once a second while it is quiet.
+    """Has `heard` called after each ring of a bell, and `tick`, if there is one, about once a second while it is quiet.
 
     All listeners of a bell share one thread: what one thread takes in at the bell, no other would hear.
     """
@@ -127,7 +138,7 @@ class Listener:
         self, bell: Bell, heard: Callable[[], None], tick: Callable[[], None] | None = None, *, about: str = ""
     ) -> None:
         """`about` is a process: then only what may be news to its waits is heard."""
-        self.heard, self.tick = heard, tick or (lambda: None)
+        self.heard, self.tick = heard, tick
         self.about = about
         self._bell = bell
         bell.add_listener(self)
@@ -142,8 +153,8 @@ class Listener:
 class LocalBell(Bell):
     """For a store that lives in this process only."""
 
-    def wait(self, timeout: float) -> bool:
-        return self._heard_something(None, timeout)
+    def wait(self, timeout: float | None) -> bool:
+        return bool(self._heard_something(timeout=timeout))
 
     def alive(self, processes: Iterable[str]) -> set[str]:
         return {process for process in processes if process == self.process}
@@ -157,9 +168,9 @@ class LookingBell(Bell):
         self._look = look
         self._seen = look()
 
-    def wait(self, timeout: float) -> bool:
-        for _ in range(max(1, int(timeout / 0.2))):
-            nudged = self._heard_something(None, 0.2)
+    def wait(self, timeout: float | None) -> bool:
+        for _ in range(max(1, int((LOOK_EVERY if timeout is None else timeout) / 0.2))):
+            nudged = self._heard_something(timeout=0.2)
             before, self._seen = self._seen, self._look()
             if nudged or self._seen != before:
                 return True

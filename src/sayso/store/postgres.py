@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, LiteralString, TypeVar
 
 from sayso.errors import Conflict, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from sayso.store.bell import Bell
+from sayso.store.bell import LOOK_EVERY, Bell
 from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from, tables
 
 try:
@@ -226,14 +226,17 @@ class PostgresBell(Bell):
             raise
         return connection
 
-    def wait(self, timeout: float) -> bool:
+    def wait(self, timeout: float | None) -> bool:
         try:
             if self._connection is None:
-                self._heard_something(None, timeout)
+                self._heard_something(timeout=LOOK_EVERY if timeout is None else timeout)
                 self._connection = self._hang()
                 self.hung_again += 1
                 return True
-            return self._notified() or (self._heard_something(self._connection, timeout) and self._notified())
+            # That the other side is gone without a word, the system finds out by itself (_KEEP_ALIVE), and then tells.
+            if self._notified():
+                return True
+            return bool(self._heard_something(self._connection, timeout=timeout)) and self._notified()
         except psycopg.Error:
             # The server is away: try again at the next look. What was missed is seen then.
             self._drop()

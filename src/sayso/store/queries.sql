@@ -121,15 +121,66 @@ UNION ALL
 SELECT state, count(*) AS size FROM asks
 WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND ended_at IS NULL GROUP BY state;
 
--- name: history
-SELECT * FROM asks
-WHERE ended_at IS NOT NULL
-  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+-- part: shown_in_history
+AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person)
        OR (deciders <> '' AND replace(deciders, ',' || CAST(:person AS TEXT) || ',', '') <> deciders))
   AND (CAST(:pattern AS TEXT) IS NULL OR words LIKE :pattern ESCAPE '!')
   AND (ended_at, id) < (:before_time, :before_id)
+
+-- name: history
+SELECT * FROM asks
+WHERE ended_at IS NOT NULL
+  {shown_in_history}
+  AND (ended_at, id) > (:after_time, :after_id)
 ORDER BY ended_at DESC, id DESC LIMIT :most;
+
+-- name: history_blocks
+SELECT block, after_time, after_id, last_time, last_id FROM history_blocks
+WHERE finished >= :finished ORDER BY last_time, last_id;
+
+-- name: unfinished_history_blocks
+SELECT block FROM history_blocks WHERE finished = 0;
+
+-- name: finish_history_block
+UPDATE history_blocks SET finished = :finished WHERE block = :block;
+
+-- name: history_block_with
+SELECT block FROM history_blocks
+WHERE (last_time, last_id) >= (:time, :id) AND (after_time, after_id) < (:time, :id);
+
+-- name: history_blocks_before
+SELECT block FROM history_blocks WHERE after_time < :time;
+
+-- name: history_grams
+-- From block to block, and in each by its index.
+SELECT history_grams.block, gram, members FROM history_blocks CROSS JOIN history_grams
+WHERE history_grams.block = history_blocks.block AND last_time BETWEEN :oldest AND :newest
+  AND gram IN (:gram_a, :gram_b, :gram_c, :gram_d, :gram_e, :gram_f, :gram_g, :gram_h, :gram_i);
+
+-- name: history_members
+SELECT asks.*, number FROM history_members JOIN asks ON asks.id = history_members.ask_id
+WHERE number IN (:number_a, :number_b, :number_c, :number_d, :number_e, :number_f, :number_g, :number_h,
+                 :number_i, :number_j, :number_k, :number_l, :number_m, :number_n, :number_o, :number_p)
+  AND ended_at IS NOT NULL
+  {shown_in_history};
+
+-- name: history_to_index
+SELECT id, version, project, owner, deciders, words, ended_at FROM asks
+WHERE ended_at IS NOT NULL AND (ended_at, id) > (:after_time, :after_id) AND (ended_at, id) <= (:last_time, :last_id)
+ORDER BY ended_at, id LIMIT :most;
+
+-- name: drop_history_block
+DELETE FROM history_blocks WHERE block = :block;
+
+-- name: drop_history_grams
+DELETE FROM history_grams WHERE block = :block;
+
+-- name: drop_history_members
+DELETE FROM history_members WHERE number >= :first AND number < :beyond;
+
+-- name: ended_asks_of_tool
+SELECT id, ended_at FROM asks WHERE tool = :tool AND ended_at IS NOT NULL AND permission = 0;
 
 -- name: undelivered
 SELECT * FROM asks
@@ -233,11 +284,17 @@ SELECT asks.*, snoozes.until AS snoozed_until FROM snoozes JOIN asks ON asks.id 
 WHERE snoozes.person = :person AND snoozes.until > :now AND asks.state IN ('pending', 'timed_out')
 ORDER BY snoozes.until, asks.id;
 
+-- name: back_from_snooze
+SELECT asks.*, snoozes.until AS snoozed_until FROM snoozes JOIN asks ON asks.id = snoozes.ask_id
+WHERE snoozes.person = :person AND snoozes.until > :since AND snoozes.until <= :now
+  AND asks.state IN ('pending', 'timed_out')
+ORDER BY snoozes.until, asks.id;
+
 -- name: drop_snooze
 DELETE FROM snoozes WHERE ask_id = :ask_id AND person = :person;
 
--- name: drop_snoozes
-DELETE FROM snoozes WHERE ask_id = :ask_id;
+-- name: end_snoozes
+UPDATE snoozes SET until = :now WHERE ask_id = :ask_id AND until > :now;
 
 -- name: lock_ask
 -- Whoever adds a file to an ask waits for whoever else adds one, so that both are counted.
@@ -322,7 +379,10 @@ SELECT value FROM meta WHERE key = :key;
 INSERT INTO claims (key, claimed_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING;
 
 -- name: claimed
-SELECT key FROM claims WHERE key = :key;
+SELECT key, made FROM claims WHERE key = :key;
+
+-- name: note_made
+UPDATE claims SET made = :made WHERE key = :key;
 
 -- name: forget_claims
 DELETE FROM claims WHERE claimed_at < :before;
@@ -583,6 +643,28 @@ WHERE hash = :hash AND expires_at > :now AND (replaced_at IS NULL OR replaced_at
 -- name: drop_old_connection_tokens
 DELETE FROM connection_tokens WHERE expires_at < :now;
 
+-- name: put_connection_request
+INSERT INTO connection_requests (id, hash, mark, name, issuer, query, created_at, until, said)
+VALUES (:id, :hash, :mark, :name, :issuer, :query, :now, :until, :said) ON CONFLICT (hash) DO NOTHING;
+
+-- name: connection_request
+SELECT * FROM connection_requests WHERE id = :id AND until > :now;
+
+-- name: connection_request_like
+SELECT * FROM connection_requests WHERE hash = :hash AND until > :now;
+
+-- name: waiting_connection_requests
+SELECT * FROM connection_requests WHERE said = '' AND until > :now ORDER BY created_at, id;
+
+-- name: decide_connection_request
+UPDATE connection_requests SET said = :said, until = :until, query = '' WHERE hash = :hash AND said = '';
+
+-- name: send_connection_requests_away
+UPDATE connection_requests SET said = :said, until = :until, query = '' WHERE said = '';
+
+-- name: drop_old_connection_requests
+DELETE FROM connection_requests WHERE until <= :now;
+
 -- name: insert_operation
 INSERT INTO operations (id, version, state, tool, parent, background, agent, client, project, owner, host, process,
                         lock_name, body, bytes, created_at, changed_at, started_at, put_by, say_so)
@@ -732,6 +814,10 @@ ORDER BY turn DESC LIMIT 1;
 
 -- name: latest_in_session
 SELECT * FROM runs WHERE user_name = :user_name AND session = :session ORDER BY started_at DESC, id DESC LIMIT 1;
+
+-- name: taken_over_from
+SELECT id FROM runs WHERE user_name = :user_name AND id = conversation AND choices LIKE :named
+ORDER BY started_at DESC, id DESC LIMIT 10;
 
 -- name: turns_of
 SELECT * FROM runs WHERE conversation = :conversation ORDER BY turn;

@@ -47,6 +47,32 @@ CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delive
 CREATE INDEX asks_late ON asks (client, project, created_at) WHERE delivered_at IS NULL AND wait_id IS NULL AND ended_at IS NOT NULL;
 CREATE INDEX asks_runs ON asks (run_id, tool, created_at) WHERE run_id IS NOT NULL;
 
+-- Where words stand in the history, for the search: the asks that have ended, in blocks, each of them all that ended after
+-- one moment up to another. What has ended since, or is in no block, is read through.
+CREATE TABLE history_blocks (
+    block BIGINT PRIMARY KEY,
+    after_time BIGINT NOT NULL,
+    after_id TEXT NOT NULL,
+    last_time BIGINT NOT NULL,
+    last_id TEXT NOT NULL,
+    finished BIGINT NOT NULL
+);
+
+CREATE INDEX history_blocks_times ON history_blocks (last_time, last_id);
+
+-- Which asks of a block have these letters in a row.
+CREATE TABLE history_grams (
+    block BIGINT NOT NULL,
+    gram TEXT NOT NULL,
+    members TEXT NOT NULL,
+    PRIMARY KEY (block, gram)
+);
+
+CREATE TABLE history_members (
+    number BIGINT PRIMARY KEY,
+    ask_id TEXT NOT NULL
+);
+
 CREATE TABLE events (
     ask_id TEXT NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
     version BIGINT NOT NULL,
@@ -133,10 +159,11 @@ CREATE TABLE roster (
     seen_at BIGINT NOT NULL
 );
 
--- What may be done once only.
+-- What may be done once only; `made` names what came of it, where that has a name.
 CREATE TABLE claims (
     key TEXT PRIMARY KEY,
-    claimed_at BIGINT NOT NULL
+    claimed_at BIGINT NOT NULL,
+    made TEXT NOT NULL DEFAULT ''
 );
 
 -- People who may sign in to the web inbox. Secrets are kept as hashes only.
@@ -231,6 +258,20 @@ CREATE TABLE connection_tokens (
 );
 
 CREATE INDEX connection_tokens_of ON connection_tokens (connection);
+
+-- Programs that want to connect, until a person has decided; `said` is what, and what was asked is then forgotten. `until`
+-- is how long it waits, or is known.
+CREATE TABLE connection_requests (
+    id TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    mark TEXT NOT NULL,
+    name TEXT NOT NULL,
+    issuer TEXT NOT NULL,
+    query TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    until BIGINT NOT NULL,
+    said TEXT NOT NULL
+);
 
 -- One run of a command each. What it printed is in its folder on `host`.
 CREATE TABLE operations (

@@ -2,6 +2,10 @@
 
 Beside a socket, an empty `.own` file says that its process wakes for nothing but news of its own waits, so that
 a question does not wake a hundred servers that it does not concern.
+
+Rings can be lost: who has changed the store is killed before it rings, something sweeps the socket away. So there is a
+witness, the system, which tells whoever listens that the files have been written to. It tells of a change before that
+can be seen. Whoever is told looks soon after, and goes on looking until all that was begun can be seen; then it sleeps.
 """
 
 from __future__ import annotations
@@ -9,12 +13,15 @@ from __future__ import annotations
 import _socket as socket  # `socket` itself names every constant, which takes its time to import
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
+from io import FileIO
 from pathlib import Path
 
 from sayso.errors import StoreUnavailable
+from sayso.file_events import ATTRIBUTES, GONE, IN_A_FILE, MANY_EVENTS, tells_all, watch, way_to
 from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell, Look
 
 _LONGEST_ADDRESS = 100
@@ -28,16 +35,25 @@ _TRIES = 20
 
 _SOCKET, _OWN = ".sock", ".own"
 _TO_ALL = b"!"
+_TRY_AGAIN = 60.0
+"""Seconds after which it is tried again whether the system has become able to tell."""
 _MANY_RINGS = 8
 """So many at once may be all that the queue held, and others were lost."""
 
 
 class SocketBell(Bell):
-    """A datagram socket in a folder that all processes of one store know, plus a look at the file itself."""
+    """A datagram socket in a folder that all processes of one store know, plus a look at the file itself, and the
+    system's word that it is time for one."""
 
-    def __init__(self, folder: Path, look: Look) -> None:
+    def __init__(self, folder: Path, look: Look, file: Path) -> None:
         super().__init__()
-        self._folder, self._look = folder, look
+        self._folder, self._look, self._file = folder, look, file
+        self._watch: FileIO | None = None
+        self._why_untold, self._told_again_at = "", 0.0
+        self._quiet = True
+        """Whether the last look has found nothing new."""
+        # All are told at the same moment, and need not all look at the same moment.
+        self._soon = (0.05 + 0.45 * os.urandom(1)[0] / 255) * LOOK_EVERY  # `random` takes its time to import
         try:
             self._socket = self._hang()
         except BaseException:
@@ -84,18 +100,82 @@ class SocketBell(Bell):
             f"{self._folder} cannot be created, or does not stay. Check what is there or removes it."
         )
 
-    def wait(self, timeout: float) -> bool:
-        if not self._heard_something(self._socket, timeout):
-            self.named = None
-            falls = self.hung_again
-            self._hang_again_if_swept()
-            # Whoever rang while it did not hang was not heard.
-            return self._changed() or self.hung_again > falls
+    def wait(self, timeout: float | None) -> bool:
+        if timeout is not None:
+            return self._wait_or_look(timeout)
+        if not (self._quiet and self._is_told()):
+            return self._wait_or_look(LOOK_EVERY)
+        if self._look.is_being_written():
+            return self._wait_or_look(self._soon)
+        if self._changed():
+            self.named, self._quiet = None, False
+            return True
+        assert self._watch is not None
+        heard = self._heard_something(self._socket, self._watch, timeout=None)
+        if heard == {self._watch.fileno()}:
+            return self._wait_or_look(self._soon)
+        return self._take_in()
+
+    def _wait_or_look(self, timeout: float) -> bool:
+        if self._heard_something(self._socket, timeout=timeout):
+            return self._take_in()
+        self.named = None
+        falls = self.hung_again
+        self._hang_again_if_swept()
+        # Whoever rang while it did not hang was not heard.
+        rung = self._changed() or self.hung_again > falls
+        self._quiet = not rung
+        return rung
+
+    def _take_in(self) -> bool:
+        self._quiet = False
         self.named = self._who()
         # Where nobody heeds it, all that is to be done is to have taken it in.
         if not self._listeners or any(listener.heeds(self.named) for listener in self._listeners):
             self._changed()
         return True
+
+    def why_untold(self) -> str:
+        self._begin_to_watch()
+        return self._why_untold
+
+    def _is_told(self) -> bool:
+        """Whether the system tells of the next change, from now on."""
+        if time.monotonic() >= self._told_again_at:
+            self._begin_to_watch()
+        return self._watch is not None
+
+    def _begin_to_watch(self) -> None:
+        """What was told before is forgotten."""
+        self._stop_watching()
+        try:
+            self._watch = FileIO(watch(self._signs()), "r")
+            os.utime(self._address)
+            if not self._watch.read(MANY_EVENTS):
+                raise OSError(f"the system tells nothing of changes in {self._folder}")
+            self._why_untold = ""
+        except OSError as error:
+            self._stop_watching()
+            self._why_untold, self._told_again_at = str(error), time.monotonic() + _TRY_AGAIN
+
+    def _signs(self) -> Iterator[tuple[Path, int]]:
+        """Where a change shows: in the store's files, in our socket, and on the way to them. None of them is opened:
+        closing it would drop locks of the store's."""
+        log = self._file.with_name(f"{self._file.name}-wal")
+        if sys.platform != "linux" or not tells_all(self._file):
+            raise OSError(f"the system does not tell of every change of {self._file}")
+        if not log.exists():
+            raise OSError(f"{log} is not there")
+        yield self._file, IN_A_FILE
+        yield log, IN_A_FILE
+        yield self._address, ATTRIBUTES | GONE
+        yield from way_to(self._file)
+        yield from way_to(self._address)
+
+    def _stop_watching(self) -> None:
+        if self._watch:
+            self._watch.close()
+        self._watch = None
 
     def _who(self) -> frozenset[str] | None:
         """Whom the rings that came in name. A ring may have been lost among them: now and then everybody looks."""
@@ -126,6 +206,7 @@ class SocketBell(Bell):
         super().close()
         self._look.close()
         self._socket.close()
+        self._stop_watching()
         with suppress(OSError):
             self._mark.unlink(missing_ok=True)
             self._address.unlink()

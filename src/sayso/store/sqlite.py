@@ -237,7 +237,8 @@ class SqliteStore(Store):
         look = _Look(self._file)
         if not hasattr(os, "getuid"):
             return LookingBell(look)
-        return SocketBell(self._folder(), look)
+        assert self._file is not None
+        return SocketBell(self._folder(), look, self._file.absolute())
 
     def _ring(self, named: frozenset[str] | None) -> None:
         if self._local:
@@ -268,12 +269,24 @@ class _Look:
             if self._connection is None or self._opened != _identity(self._file):
                 self.close()
                 self._opened, self._connection = _identity(self._file), _connect(self._file)
+                self._connection.execute("PRAGMA busy_timeout = 0")
             return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
         except (OSError, sqlite3.Error):
             # A store that cannot be looked at counts as changed: whoever listens will find out what is wrong.
             self.close()
             self._failures += 1
             return -self._failures
+
+    def is_being_written(self) -> bool:
+        # Whoever has written to the log and not yet said so holds on to what is tried here.
+        if self._connection is None:
+            return True
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            return True
+        return False
 
     def close(self) -> None:
         if self._connection:

@@ -122,10 +122,23 @@ def tables() -> tuple[str, ...]:
 def migrations() -> Mapping[int, str]:
     """What brings a store from the version before to each version; `NNNN_what.sql`."""
     folder = Path(__file__).with_name("migrations")
-    found = {
-        int(file.name[:4]): file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name[:4].isdigit()
-    }
-    return dict(sorted(found.items()))
+    return _Scripts({int(name[:4]): folder / name for name in sorted(os.listdir(folder)) if name[:4].isdigit()})
+
+
+class _Scripts(Mapping[int, str]):
+    """Files that are read when they are wanted: most stores lack none of them, and every process opens one."""
+
+    def __init__(self, files: Mapping[int, Path]) -> None:
+        self._files = files
+
+    def __getitem__(self, step: int) -> str:
+        return self._files[step].read_text(encoding="utf-8")
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
 
 
 def newest() -> int:
@@ -145,7 +158,8 @@ def steps_from(version: str, where: str) -> Mapping[int, list[str]]:
             f"The store at {where} has schema version {version}, this Sayso knows up to {newest()}. "
             "Upgrade Sayso here, or set SAYSO_STATE_DIR or SAYSO_STORE to another store."
         )
-    return {step: statements(sql) for step, sql in migrations().items() if step > int(version)}
+    known = migrations()
+    return {step: statements(known[step]) for step in known if step > int(version)}
 
 
 def _file(name: str) -> str:

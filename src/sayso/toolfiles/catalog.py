@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from sayso import log
 from sayso.config import NETWORKS, SANDBOXES, Config
 from sayso.records import field, record, replace
 from sayso.toolfiles.leaves import Leaf, leaves
 from sayso.toolfiles.model import Approve, Fault, ToolFile
 from sayso.toolfiles.toolfile import load_dir
 from sayso.trust import TrustedProject
-
-logger = logging.getLogger(__name__)
 
 _Signature = tuple[tuple[str, int, int, int], ...]
 
@@ -74,12 +72,8 @@ class Catalog:
             files=sum(map(len, map(_tool_files, self._config.tools_dirs))) - len(found.not_used),
             untrusted=found.not_used,
         )
-        for fault in found.faults:
-            logger.warning("A tool file was left out: %s", fault)
-        for file in found.not_used:
-            logger.warning("A tool file of the project is not used until you trust it (`sayso trust`): %r", str(file))
-        if found.tools:
-            logger.info("Serving %d command tools from %d tool files", len(tools), len(found.tools))
+        if log.is_kept():
+            _note(self.loaded, len(found.tools))
         return self.loaded
 
     def look(self) -> LoadedTools | None:
@@ -148,3 +142,16 @@ def _tightened(leaf: Leaf, others: Sequence[Leaf], config: Config) -> Leaf:
         sandbox_network=max(filter(None, networks), key=NETWORKS.index) if kept else own.sandbox_network,
     )
     return replace(leaf, settings=stricter)
+
+
+def _note(loaded: LoadedTools, files: int) -> None:
+    """In the log: what was left out, and what is served."""
+    import logging  # not everybody who loads them keeps one
+
+    logger = logging.getLogger(__name__)
+    for fault in loaded.faults:
+        logger.warning("A tool file was left out: %s", fault)
+    for file in loaded.untrusted:
+        logger.warning("A tool file of the project is not used until you trust it (`sayso trust`): %r", str(file))
+    if files:
+        logger.info("Serving %d command tools from %d tool files", len(loaded.tools), files)

@@ -23,14 +23,16 @@ from sayso.file_events import (
     MOVED_FROM,
     MOVED_TO,
     ON_THE_WAY,
+    tells_all,
     watch,
+    way_to,
 )
 
 LOOK_EVERY = 1.0
 """Seconds between two looks where the system tells nothing."""
 
 LOOK_SELDOM = 15.0
-"""Seconds between two looks where it does: what another machine changes on a shared disk it does not see."""
+"""Seconds between two looks where it tells of some: what another machine changes on a shared disk it does not see."""
 
 GATHER = 0.1
 """Seconds in which a burst of changes is one."""
@@ -44,6 +46,7 @@ class Changes:
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
         self._fd = -1
+        self._told_all = False
 
     def __enter__(self) -> Changes:
         return self
@@ -58,7 +61,9 @@ class Changes:
         self._disarm()
         if sys.platform == "linux":
             with suppress(OSError):  # there is a limit to how many of them a user may have
-                self._fd = watch(_watched(self._folders))
+                wanted = list(_watched(self._folders))
+                self._fd = watch(wanted)
+                self._told_all = all(tells_all(path) for path, mask in wanted if mask != GONE)
 
     async def wait(self) -> None:
         """Until something has changed since `arm`, or it is time to look anyway."""
@@ -68,7 +73,7 @@ class Changes:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
         loop.add_reader(self._fd, changed.set)
         try:
-            async with asyncio.timeout(LOOK_SELDOM):
+            async with asyncio.timeout(None if self._told_all else LOOK_SELDOM):
                 await changed.wait()
         except TimeoutError:
             return
@@ -85,8 +90,9 @@ class Changes:
 def _watched(folders: Sequence[Path]) -> Iterator[tuple[Path, int]]:
     """What to watch, and for what: a folder, or the way on which it would come; and where links in it lead."""
     for folder in folders:
+        yield from way_to(folder.absolute())
         if folder.is_dir():
-            yield folder, _IN_A_FOLDER
-            yield from ((Path(entry.path), IN_A_FILE) for entry in os.scandir(folder) if entry.is_symlink())
+            yield folder.absolute(), _IN_A_FOLDER
+            yield from ((Path(entry.path).absolute(), IN_A_FILE) for entry in os.scandir(folder) if entry.is_symlink())
         else:
             yield next(parent for parent in folder.absolute().parents if parent.is_dir()), ON_THE_WAY

@@ -20,7 +20,7 @@ from sayso.trees.changes import ChangedFile, TreeChanges, changes, differing
 from sayso.trees.git import Git
 from sayso.trees.repository import Repository, repository_of
 from sayso.trees.reverting import chosen
-from sayso.trees.shadow import Shadow, persons_config, settings
+from sayso.trees.shadow import Shadow, check_in_place, git_with_refs_of, persons_config, settings
 
 UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _IDENTITY = r"^user\.(name|email)$"
@@ -43,7 +43,7 @@ def commit(shadow: Shadow, wanted: Mapping[str, str], message: str) -> Commit:
     repository = repository_of(shadow.root)
     check_quiet(repository)
     identity = identity_of(shadow, repository)
-    theirs = Git(repository=repository.own, work_tree=shadow.root)
+    theirs = git_with_refs_of(repository)
     branch, parent = head_of(theirs)
     # With our settings, and their objects.
     ours = replace(shadow.git, objects=repository.objects, more=identity)
@@ -65,7 +65,7 @@ def commit(shadow: Shadow, wanted: Mapping[str, str], message: str) -> Commit:
 
 def committed(shadow: Shadow, found: TreeChanges) -> set[str]:
     """Which of the files that have changed are in the last commit as they are now."""
-    theirs = Git(repository=repository_of(shadow.root).own, work_tree=shadow.root)
+    theirs = git_with_refs_of(repository_of(shadow.root))
     last = theirs.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}", codes=(0, 1)).decode().strip()
     if not last:
         return set()
@@ -73,6 +73,8 @@ def committed(shadow: Shadow, found: TreeChanges) -> set[str]:
 
 
 def check_quiet(repository: Repository) -> None:
+    """TreeUnavailable where nothing should be changed in a repository from here."""
+    check_in_place(repository)
     for name in UNDER_WAY:
         if (repository.own / name).exists():
             raise TreeUnavailable(

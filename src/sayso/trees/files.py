@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from sayso.config import readable
 from sayso.errors import TreeUnavailable
+from sayso.setting_values import readable
 from sayso.text import spelt_out
 from sayso.trees.shadow import Shadow
 

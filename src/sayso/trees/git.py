@@ -2,7 +2,8 @@
 
 Whoever looks at a page must not start what an agent has put into `.git/config`: filters, hooks, fsmonitor, external
 diffs. So git gets a repository of our own, with our own settings, and of the other one no more than its objects and its
-files. Only plumbing is run, which does not look into submodules, where git would read the settings of those.
+files; where a branch is looked up or moved, its refs too. Only plumbing is run, which does not look into submodules,
+where git would read the settings of those.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +52,10 @@ class Git:
     """How long each of its commands may take."""
     index: Path | None = None
     objects: Path | None = None
+    common: Path | None = None
+    """What a repository of somebody else shares among its working trees: its refs are used, its settings are not."""
+    format: str = ""
+    """Our settings for that, which say how its refs and objects are kept."""
     more: Mapping[str, str] = field(default_factory=dict)
     """Further variables, such as who commits."""
 
@@ -59,19 +65,39 @@ class Git:
     def run(self, *words: str, given: bytes = b"", most: int = MOST_BYTES, codes: Sequence[int] = (0,)) -> bytes:
         """What it prints. TreeUnavailable if it ends with another code than these, takes too long or prints more."""
         settings = (part for setting in _SETTINGS for part in ("-c", setting))
-        ran = _ran([program(), *settings, *words], self.work_tree, self._environment(), given, most, self.seconds)
+        argv = [program(), *settings, *words]
+        with _stand_in(self.common, self.format) if self.common else nullcontext() as common:
+            ran = _ran(argv, self.work_tree, self._environment(common), given, most, self.seconds)
         if ran.code not in codes:
             raise TreeUnavailable(f"git {words[0]} failed: {ran.complaint or f'it ended with {ran.code}'}")
         return ran.printed
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, common: Path | None) -> dict[str, str]:
         environment = {name: os.environ[name] for name in _HANDED_DOWN if name in os.environ} | _QUIET
         environment |= {"GIT_DIR": str(self.repository), "GIT_WORK_TREE": str(self.work_tree)}
+        if common:
+            environment["GIT_COMMON_DIR"] = str(common)
         if self.index:
             environment["GIT_INDEX_FILE"] = str(self.index)
         if self.objects:
             environment["GIT_OBJECT_DIRECTORY"] = str(self.objects)
         return {**environment, **self.more}
+
+
+_SHARED = ("refs", "packed-refs", "reftable", "logs", "worktrees", "shallow")
+
+
+@contextmanager
+def _stand_in(common: Path, format: str) -> Iterator[Path]:
+    """A folder that git takes for what a repository shares among its working trees. Its refs are those of the other,
+    its settings are ours: newer versions run hooks that are named in settings, also when a ref is changed."""
+    with tempfile.TemporaryDirectory(prefix="sayso-git-") as made:
+        folder = Path(made)
+        (folder / "config").write_text(format)
+        for name in _SHARED:
+            if os.path.lexists(common / name):
+                (folder / name).symlink_to(common / name)
+        yield folder
 
 
 def program() -> str:

@@ -19,7 +19,9 @@ from pathlib import Path
 
 from sayso.errors import TreeUnavailable
 from sayso.files import read_regular, replace_file
-from sayso.trees.git import Git
+from sayso.records import replace
+from sayso.text import spelt_out
+from sayso.trees.git import SECONDS, Git
 from sayso.trees.repository import Repository, repository_of
 
 LARGEST_FILE = 10 * 1024 * 1024
@@ -186,6 +188,50 @@ def settings(git: Git, file: Path, names: str) -> dict[str, str]:
     found = git.run("config", "--file", str(file), "-z", "--get-regexp", names, codes=(0, 1))
     pairs = (each.partition("\n") for each in found.decode(errors="replace").split("\0") if each)
     return {name: value for name, _, value in pairs}
+
+
+def git_with_refs_of(repository: Repository, seconds: float = SECONDS) -> Git:
+    """Git that looks up and moves the branches of somebody else's repository, and goes by none of its settings."""
+    git = Git(repository=repository.own, work_tree=repository.root, objects=repository.objects, seconds=seconds)
+    plain = re.compile(r"[a-z0-9]{1,20}")
+    found = settings(git, repository.config, r"^extensions\.(objectformat|refstorage)$")
+    lines = [f"\t{name.partition('.')[2]} = {value}" for name, value in found.items() if plain.fullmatch(value)]
+    format = "\n".join(["[core]", "\trepositoryformatversion = 1", "\tbare = false", "[extensions]", *lines, ""])
+    return replace(git, common=repository.common.absolute(), format=format)
+
+
+_WRITTEN = ("HEAD", "index", "packed-refs", "objects", "refs/heads", "logs/HEAD", "logs/refs/heads", "worktrees")
+
+
+def check_in_place(repository: Repository) -> None:
+    """TreeUnavailable where git would write elsewhere than into the repository of this working tree: an agent can put a
+    link in the way, or the name of another repository."""
+    branch = _read(repository.own / "HEAD").decode(errors="surrogateescape").removeprefix("ref: ").strip()
+    of_branches = [f"{kind}{name}" for kind in ("", "logs/") for name in (branch, "refs/heads/sayso")]
+    for folder in {repository.own, repository.common}:
+        for name in (*_WRITTEN, *of_branches):
+            parts = [place for place in (folder / name, *(folder / name).parents) if place.is_relative_to(folder)]
+            if link := next((place for place in parts if place != folder and place.is_symlink()), None):
+                raise TreeUnavailable(
+                    f"{spelt_out(str(link))} is a link, so git would write elsewhere. Use git in a terminal."
+                )
+    if not _is_its_own(repository):
+        raise TreeUnavailable(
+            f"{spelt_out(str(repository.root / '.git'))} names a repository that does not name this working tree. "
+            "Use git in a terminal."
+        )
+
+
+def _is_its_own(repository: Repository) -> bool:
+    """Whether a repository and its working tree name each other."""
+    git = repository.root / ".git"
+    if git.is_dir():
+        return repository.common == repository.own and not git.is_symlink()
+    if back := _read(repository.own / "gitdir").decode(errors="surrogateescape").strip():
+        return os.path.realpath(repository.own / back) == os.path.realpath(git)
+    plain = Git(repository=repository.own, work_tree=repository.root)
+    tree = settings(plain, repository.own / "config", r"^core\.worktree$").get("core.worktree", "")
+    return bool(tree) and os.path.realpath(repository.own / tree) == os.path.realpath(repository.root)
 
 
 def _take(git: Git, root: Path) -> Snapshot:

@@ -25,7 +25,7 @@ from sayso.trees.changes import differing, kept_by_filters
 from sayso.trees.committing import check_quiet, head_of, identity_of, tree_of
 from sayso.trees.git import Git
 from sayso.trees.repository import repository_of
-from sayso.trees.shadow import Shadow
+from sayso.trees.shadow import Shadow, check_in_place, git_with_refs_of
 
 SECONDS = 180.0
 """In which all files of a repository must be there."""
@@ -53,8 +53,7 @@ class Worktree:
     @property
     def theirs(self) -> Git:
         """Git on the working tree that it came from."""
-        repository = repository_of(Path(self.root))
-        return Git(repository=repository.own, work_tree=Path(self.root), seconds=SECONDS)
+        return git_with_refs_of(repository_of(Path(self.root)), SECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +96,7 @@ class Worktrees:
             folder = spelt_out(str(directory))
             raise TreeUnavailable(f"{folder} is not in a git repository, so there can be no worktree of it.")
         repository = repository_of(directory)
-        _, commit = head_of(Git(repository=repository.own, work_tree=repository.root))
+        _, commit = head_of(git_with_refs_of(repository))
         if not commit:
             raise TreeUnavailable("The repository has no commit yet, so there can be no worktree of it.")
         inside = os.path.relpath(os.path.realpath(directory), os.path.realpath(repository.root))
@@ -107,7 +106,8 @@ class Worktrees:
         """Make the worktree for a directory that was planned, with a branch that begins at the last commit."""
         name = self._name_of(directory)
         repository = repository_of(project)
-        theirs = Git(repository=repository.own, work_tree=repository.root, seconds=SECONDS)
+        check_in_place(repository)
+        theirs = git_with_refs_of(repository, SECONDS)
         base, commit = head_of(theirs)
         place = self._folder / name
         branch = f"sayso/{_slug(title)}-{name[:4]}"
@@ -115,8 +115,12 @@ class Worktrees:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note(added)
         # The files are put there by our own git, which runs no filter.
+        kept = repository.common / "worktrees"
+        kept.mkdir(exist_ok=True)
         theirs.run("worktree", "add", "--quiet", "--no-checkout", "-b", branch, str(place), commit)
         place.chmod(0o700)
+        for entry in _entries_of(added, kept):
+            replace_file(place / ".git", b"gitdir: %b\n" % os.fsencode(os.path.realpath(entry)))
         own = repository_of(place)
         shadow.prepare(own)
         git = replace(shadow.git, index=own.own / "index", seconds=SECONDS)
@@ -291,14 +295,21 @@ def _commits(git: Git, tip: str, base: str) -> tuple[UnmergedCommit, ...]:
 def _forget(worktree: Worktree) -> None:
     """Delete what git keeps of it among its worktrees. (`git worktree prune` would delete that of every other one too
     whose drive is not there at the moment.)"""
-    kept = repository_of(Path(worktree.root)).common / "worktrees"
-    own = os.path.realpath(Path(worktree.place) / ".git")
+    for entry in _entries_of(worktree, repository_of(Path(worktree.root)).common / "worktrees"):
+        with suppress(OSError):
+            shutil.rmtree(entry)
+
+
+def _entries_of(worktree: Worktree, kept: Path) -> list[Path]:
+    """The folders in which git keeps what it knows of it."""
+    found, own = list[Path](), os.path.realpath(Path(worktree.place) / ".git")
     # git calls it as its folder is called, with a number where there is one already.
     for entry in kept.glob(f"{worktree.name}*"):
         with suppress(OSError):
             pointer = os.fsdecode(read_regular(entry / "gitdir", _MOST_BYTES)).removesuffix("\n")
             if os.path.realpath(entry / pointer) == own:
-                shutil.rmtree(entry)
+                found.append(entry)
+    return found
 
 
 def _merged(ours: Git, worktree: Worktree, base: str, tip: str) -> str:

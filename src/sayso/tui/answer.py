@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -9,15 +11,16 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from sayso.asks.draft import Draft, Said, answers
-from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
+from sayso.asks.model import ALLOWING, DENYING, Ask, Attachment, Kind, Question
 from sayso.asks.quorum import yeses_of
-from sayso.errors import InvalidInput, StoreError
+from sayso.errors import InvalidInput, NotFound, StoreError
 from sayso.permissions.action import Action, AllowScope, action_of, takes_changes
 from sayso.permissions.editing import EditText, edited, to_edit
 from sayso.records import replace
 from sayso.text import one_line, quoted
 from sayso.tui import draft as drafts
 from sayso.tui.action_card import action_blocks, edit_blocks, edit_text, is_whole
+from sayso.tui.attaching import AttachDialog
 from sayso.tui.bars import KeyBar, Steps, TextLine
 from sayso.tui.field import TextField
 from sayso.tui.markdown import Block, cut
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
 _SHARE, _SHARE_OF_A_PERMISSION = 2, 4
 """One part in so many of the room is for options, however long the text. What is to be allowed needs more of it."""
+_ANSWERING = ("choose", "mark", "accept", "skip", "other", "note", "editor", "attach")
+"""What one does to answer; nothing of that leads anywhere once it has ended."""
 _NOT_FOR_PERMISSIONS = ("submit", "send", "mark", "filter", "accept", "skip", "next", "previous", "go_to")
 
 
@@ -56,9 +61,11 @@ class AnswerScreen(SettlingScreen):
         self._edited: Action | None = None
         """What the person has made of what the agent wants, and sees on the screen."""
         self._like: LikeView | None = None
+        """The rule that the person is about to make of it, and sees on the screen."""
         self._finding_out: object = None
         """The look at what a rule comes to that is going on: until that is shown, nothing is allowed."""
-        """The rule that the person is about to make of it, and sees on the screen."""
+        self._came_behind: float | None = None
+        """What is new since something lies over it, by how long that must be in view."""
 
     def body(self) -> ComposeResult:
         yield TextLine(id="who")
@@ -77,6 +84,22 @@ class AnswerScreen(SettlingScreen):
         self._show_step()
         self.shared.reflexes.present(self, REST)
 
+    def on_screen_resume(self) -> None:
+        """What has changed behind a dialog is laid out, and new to the person, when that is gone."""
+        if self._came_behind is not None:
+            self._present(self._came_behind)
+        self.step.lay_out_again()
+
+    def draft_has_grown(self) -> None:
+        self._show_step()
+        self._present(REST)
+
+    def _present(self, rest: float) -> None:
+        """Something new can be acted on. Behind a dialog it must not hold up what is confirmed there."""
+        self._came_behind = None if self.is_active else max(rest, self._came_behind or 0)
+        if self.is_active:
+            self.shared.reflexes.present(self, rest)
+
     # Where the person is
 
     @property
@@ -91,7 +114,7 @@ class AnswerScreen(SettlingScreen):
     def action_go_to(self, step: int) -> None:
         self.enter(replace(self.draft, step=max(0, min(step, len(self.ask.questions)))))
         self._show_step()
-        self.shared.reflexes.present(self, 0)
+        self._present(0)
 
     @on(Step.Finished)
     def action_next(self) -> None:
@@ -117,6 +140,8 @@ class AnswerScreen(SettlingScreen):
             self._tell_who()
         if self.alive and self.question is None:
             self._show_review()
+        elif self.alive and self.question and not self.answerable:
+            self.step.hint("")
 
     def _tell_who(self) -> None:
         ask, wording = self.ask, self.shared.wording
@@ -129,7 +154,7 @@ class AnswerScreen(SettlingScreen):
         width = max(self.size.width - 2, 1)
         told = Content.styled(where if len(where) <= width else short, "$muted").truncate(width, ellipsis=True)
         if ask.title.strip():
-            title = Content.styled(one_line(ask.title, 200), "bold").truncate(2 * width - 2, ellipsis=True)
+            title = Content.styled(one_line(wording.headline(ask), 200), "bold").truncate(2 * width - 2, ellipsis=True)
             told = Content("\n").join([title, told])
         self.query_one("#who", TextLine).show(told)
 
@@ -142,14 +167,27 @@ class AnswerScreen(SettlingScreen):
             self._show_review()
             review.focus()
         else:
-            text = list(question_blocks(self.shared, question))
-            if self.ask.wanted is not None:
-                text = self._card()
+            text = self._card() if self.ask.wanted is not None else list(question_blocks(self.shared, question))
             self.step.show(question, self.draft.of(question), self._hint(question), text)
-            several = question.kind is Kind.MULTI_SELECT
-            self.query_one(KeyBar).rename({"choose": self.shared.texts.do_done} if several else {})
+            if question.is_visual:
+                self.step.tell(list(question_blocks(self.shared, question, self.step.option)))
+            self.tell_keys_otherwise()
         self.query_one(KeyBar).withhold(self._withheld())
         self.refresh_bindings()
+
+    def names_now(self) -> dict[str, str]:
+        texts, question = self.shared.texts, self.question
+        if self._like:
+            return {"like": texts.another_rule, "edit": texts.edit_rule, "unedit": texts.no_rule}
+        several = question is not None and question.kind is Kind.MULTI_SELECT
+        return {"choose": texts.do_done} if several else {}
+
+    @on(Rows.Moved, "#choices")
+    def _show_preview(self) -> None:
+        """What the option at the cursor would look like."""
+        if self.question and self.question.is_visual:
+            self.step.tell(list(question_blocks(self.shared, self.question, self.step.option)))
+            self.step.read_from(list(question_blocks(self.shared, self.question)))
 
     def _card(self) -> list[Block]:
         if self._like:
@@ -168,6 +206,8 @@ class AnswerScreen(SettlingScreen):
 
     def _hint(self, question: Question) -> str:
         texts = self.shared.texts
+        if not self.answerable:
+            return ""
         if self.ask.is_permission:
             return self._unread() or self._how_to_decide()
         ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some, Kind.CONFIRM: texts.yes_or_no}
@@ -184,10 +224,18 @@ class AnswerScreen(SettlingScreen):
         texts, keys = self.shared.texts, self.shared.keys
         if self._has_agreed:
             return texts.agreed_hint.format(take_back=keys.shown("take_back"), deny=keys.shown("deny"))
+        if self._means_no:
+            return texts.deny_hint.format(deny=keys.shown("deny"))
         if self._like is None:
             return texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
         ways = {name: keys.shown(name) for name in ("allow", "like", "reach", "edit", "unedit")}
         return (texts.like_wrong_hint if self._like.refused else texts.like_hint).format(**ways)
+
+    @property
+    def _means_no(self) -> bool:
+        """Whether a no is marked, or words are written, which go with a no."""
+        said = self.draft.of(self.ask.questions[0])
+        return bool(said.text.strip() or said.note.strip()) or any(chosen in DENYING for chosen in said.chosen)
 
     def _unread(self) -> str:
         """What is to be read before a permission can be allowed: all of it must have been in view."""
@@ -215,14 +263,14 @@ class AnswerScreen(SettlingScreen):
         if self.ask.is_permission:
             self.step.hint(self._hint(self.ask.questions[0]))
             if self._may_be_allowed:
-                self.shared.reflexes.present(self, REST)
+                self._present(REST)
         self.query_one(KeyBar).withhold(self._withheld())
 
     def _withheld(self) -> set[str]:
         """The keys that would do nothing now that another does not do better, or only say why not yet."""
         withheld = set() if self.step.unseen else {"read_down"}
         if self.ask.is_permission:
-            withheld |= {"choose"} if self._may_be_allowed else {"choose", "allow"}
+            withheld |= {"choose"} if self._may_be_allowed and not self._means_no else {"choose", "allow"}
         elif self.question is None:
             withheld |= {"send", "read_down"}
         elif self.question.kind is not Kind.MULTI_SELECT:
@@ -237,11 +285,14 @@ class AnswerScreen(SettlingScreen):
     def _entered(self, question: Question, said: Said) -> None:
         self.enter(self.draft.put(question, said))
         self._show_tabs()
+        if self.ask.is_permission:
+            self.step.hint(self._hint(question))
+            self.query_one(KeyBar).withhold(self._withheld())
 
     # Answering
 
     def action_choose(self) -> None:
-        if not self.meant():
+        if self._has_ended() or not self.meant():
             return
         if self.ask.is_permission:
             # No key that is pressed by habit decides it.
@@ -249,8 +300,14 @@ class AnswerScreen(SettlingScreen):
         else:
             self.step.choose()
 
+    def _has_ended(self) -> bool:
+        """Whether nothing can be answered any more; they are told why."""
+        if not self.answerable:
+            self.warn(self.shared.wording.truth(self.ask if self._there else None))
+        return not self.answerable
+
     def action_mark(self) -> None:
-        if self.shared.reflexes.seen():
+        if not self._has_ended() and self.shared.reflexes.seen():
             self.step.mark()
 
     @on(Step.Picked)
@@ -265,18 +322,53 @@ class AnswerScreen(SettlingScreen):
     def action_filter(self) -> None:
         self.step.narrow()
 
+    def on_descendant_focus(self) -> None:
+        self._tell_keys_of_field()
+
+    def on_descendant_blur(self) -> None:
+        self._tell_keys_of_field()
+
+    def _tell_keys_of_field(self) -> None:
+        """What leads from the words that narrow the options back to these."""
+        narrowing = self.focused is not None and self.focused.id == "narrow"
+        self.query_one(KeyBar).lead([("enter", self.shared.texts.to_options)] if narrowing else [])
+
     def action_other(self) -> None:
         self.step.own_words()
 
     def action_note(self) -> None:
         self.step.note()
 
+    def action_attach(self) -> None:
+        """Have a picture or a file go with the answer, or one that goes no longer."""
+        if question := self.question:
+            attached = self.draft.of(question).attachments
+            self.app.push_screen(AttachDialog(self.shared, self.ask, attached, partial(self._attached, question)))
+
+    def _attached(self, question: Question, files: tuple[Attachment, ...]) -> None:
+        before = {each.id for each in self.draft.of(question).attachments}
+        if self.question is question and self.step.is_attached:
+            self.step.attach(files)
+        else:
+            self.enter(self.draft.put(question, replace(self.draft.of(question), attachments=files)))
+        kept = {each.id for said in self.draft.said.values() for each in said.attachments}
+        for gone in before - kept:
+            self.run_worker(self._forget(gone), group="files")
+
+    async def _forget(self, file: str) -> None:
+        ask_id, person = self.ask.id, self.shared.config.person
+        with suppress(NotFound, StoreError):  # what is not sent goes with the ask
+            await self.do(lambda desk: desk.drop_attachment(ask_id, person, file))
+
     def action_skip(self) -> None:
-        """Leave the question out, unless words were written for it: those would be lost with nobody noticing."""
+        """Leave the question out, unless words were written for it or files attached: those would be lost with nobody
+        noticing."""
         texts, keys = self.shared.texts, self.shared.keys
-        words = self.draft.of(self.question).text.strip() if self.question else ""
-        if words:
+        said = self.draft.of(self.question) if self.question else Said()
+        if words := said.text.strip():
             self.warn(texts.words_or_skip.format(words=quoted(words), key=keys.shown("next")))
+        elif files := ", ".join(each.name for each in said.attachments):
+            self.warn(texts.attached_or_skip.format(files=one_line(files, 100), key=keys.shown("next")))
         elif self.meant():
             self.step.skip()
 
@@ -412,6 +504,14 @@ class AnswerScreen(SettlingScreen):
         if self._like:
             self._look_at_rule(another_reach(self._like))
 
+    def _leads_to_a_rule(self, action: str) -> bool:
+        """Whether there is one yet to be shown, or one that holds elsewhere."""
+        if self._like is None:
+            return action == "like"
+        from sayso.tui.like_card import another_reach, another_rule
+
+        return (another_rule if action == "like" else another_reach)(self._like) != self._like.rule
+
     def _look_at_rule(self, rule: LikeRule | None) -> None:
         if rule or self._like is None:
             self._finding_out = look = object()
@@ -427,7 +527,7 @@ class AnswerScreen(SettlingScreen):
                 lambda desks: look_at(desks.permissions, desks.log, ask, person, rule)
             )
         except StoreError as error:
-            self.warn(str(error))
+            self.warn(self.shared.explained(error))
             return
         finally:
             if self._finding_out is look:
@@ -440,7 +540,7 @@ class AnswerScreen(SettlingScreen):
     def _show_rule(self, view: LikeView | None) -> None:
         self._like, self._opened = view, False
         self._show_step()
-        self.shared.reflexes.present(self, REST)
+        self._present(REST)
 
     def _allow_like(self, view: LikeView) -> None:
         if view.refused or not view.rule.patterns:
@@ -457,9 +557,9 @@ class AnswerScreen(SettlingScreen):
             self._edited = edited(action, text) if action and text is not None else None
         except InvalidInput as error:
             key = self.shared.keys.shown("edit")
-            self.warn(self.shared.texts.bad_edit.format(error=one_line(str(error), 300), key=key))
+            self.warn(self.shared.texts.bad_edit.format(error=one_line(self.shared.explained(error), 300), key=key))
         self._show_step()
-        self.shared.reflexes.present(self, REST)
+        self._present(REST)
 
     def _decide(self, question: Question, said: Said) -> None:
         self.enter(self.draft.put(question, said))
@@ -532,12 +632,14 @@ class AnswerScreen(SettlingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what makes sense at this step is offered."""
         question = self.question
+        if action in _ANSWERING and not self.answerable:
+            return False
         if action in ("allow", "deny") or (action == "choose" and self.ask.is_permission):
             return self.ask.is_permission and self.answerable
         if action == "take_back":
             return self.answerable and self._has_agreed
         if action in ("like", "reach"):
-            return self.answerable and self.ask.wanted is not None and (self._like is not None or action == "like")
+            return self.answerable and self.ask.wanted is not None and self._leads_to_a_rule(action)
         if action in ("edit", "unedit"):
             begun = self.draft.edit is not None or self._like is not None
             changes = takes_changes(self.ask) or self._like is not None
@@ -559,6 +661,9 @@ class AnswerScreen(SettlingScreen):
                 return self.answerable and question is not None
             case "next" | "choose" | "note" | "editor":
                 return question is not None
+            case "attach":
+                takes = self.answerable and not self.ask.is_permission and self.shared.config.attachments > 0
+                return takes and question is not None
             case "mark":
                 return question is not None and bool(question.choices)
             case "filter":

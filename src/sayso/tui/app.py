@@ -19,11 +19,12 @@ from typing import Any
 
 from textual import events
 from textual.app import App, SystemCommand
-from textual.command import CommandPalette
+from textual.command import CommandPalette, Provider
+from textual.geometry import Size
 from textual.screen import Screen
 
 from sayso.asks.crowds import Quiet
-from sayso.asks.draft import Draft, from_json
+from sayso.asks.draft import Draft, from_json, with_known
 from sayso.asks.model import Ask
 from sayso.asks.truth import Handover, handover
 from sayso.bridge import from_threads
@@ -34,12 +35,13 @@ from sayso.errors import ConfigError, NotFound, NotYours, StoreCorrupt, StoreErr
 from sayso.records import replace
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
-from sayso.tui.keys import shown_key
+from sayso.tui.keys import MOVES, shown_key
 from sayso.tui.link import SURFACE
 from sayso.tui.markdown import load_parser
 from sayso.tui.onlooker import Onlooker
 from sayso.tui.pasting import keep_pastes_whole
 from sayso.tui.programs import give_to_tmux, pager, read
+from sayso.tui.reflexes import REST
 from sayso.tui.screen import Copy, LookAgain, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
 from sayso.tui.signals import Signals, terminal_behind_tmux
@@ -60,10 +62,11 @@ _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
 
-def run(config: Config, until: int | None = None) -> int:
-    """Show the inbox until the person leaves it, or the file `until` has something to read; the exit code."""
+def run(config: Config, until: int | None = None, translated: Callable[[str], str] = str) -> int:
+    """Show the inbox until the person leaves it, or the file `until` has something to read; the exit code. What lower
+    layers say is told as `translated` has it."""
     keep_pastes_whole()
-    app = SaysoApp(config)
+    app = SaysoApp(config, translated=translated)
 
     async def watch(_: object) -> None:
         if until is not None:
@@ -97,12 +100,19 @@ def _no_log_on_the_screen() -> Iterator[None]:
             logger.addHandler(handler)
 
 
+def _palette_commands() -> type[Provider]:
+    from sayso.tui.palette_commands import PaletteCommands  # the inbox opens sooner without
+
+    return PaletteCommands
+
+
 class SaysoApp(App[int], inherit_bindings=False):
     """Shows the screens, hands keys on in order, and tells the person what is new."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "Sayso"
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {_palette_commands}  # noqa: RUF012 - Textual has it so
     NOTIFICATION_TIMEOUT = 4
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-normal"), (100, "-wide")]  # noqa: RUF012 - Textual has it so
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-high")]  # noqa: RUF012
@@ -114,18 +124,20 @@ class SaysoApp(App[int], inherit_bindings=False):
         environ: Mapping[str, str] = os.environ,
         clock: Callable[[], int] = now_ms,
         ticks: Callable[[], float] = time.monotonic,
+        translated: Callable[[str], str] = str,
     ) -> None:
         super().__init__(ansi_color=True if "NO_COLOR" in environ else None)
         # A page that glides redraws it twenty times, which a line over SSH shows late and a held key outruns.
         self.animation_level = "none"
         self.failure: ConfigError | None = None
-        self.shared = Shared.build(config, environ, clock, ticks)
+        self.shared = Shared.build(config, environ, clock, ticks, translated)
         self._watcher = InboxWatcher(self.shared, changed=self._changed, failed=self._failed)
         self.signals = Signals(config, environ, self._write, terminal_behind_tmux)
         self.shared.keys.bind(self, "everywhere")
         self.shared.typing.begin(self, super().on_event)
         self.shared.reflexes.ask_terminal(self._ask_for_echo)
         self._away: bool | None = None
+        self._told_size: Size | None = None
         self._onlooker = Onlooker(self.shared.link, config.away_after, ticks, self.set_timer)
         self._interrupted = 0.0
         self._quiet = Quiet(clock)
@@ -154,7 +166,7 @@ class SaysoApp(App[int], inherit_bindings=False):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(getattr(signal, name), self._leave)
         self.app_suspend_signal.subscribe(self, lambda _: self._onlooker.covered(), immediate=True)
-        self.app_resume_signal.subscribe(self, lambda _: self._onlooker.used())
+        self.app_resume_signal.subscribe(self, lambda _: self._come_back())
         self.signals.take_title()
         self.shared.link.heard = from_threads(self._watcher.look_soon)
         self._watcher.look_soon()
@@ -162,6 +174,13 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.set_interval(_ROUNDS_EVERY, self._make_rounds)
         self._onlooker.used()
         self.set_timer(_WARM_UP_AFTER, self._warm_up)
+
+    def _come_back(self) -> None:
+        """Another program had the terminal, and nothing of ours is on it any more: all of it is drawn again, and can be
+        acted on once it has been in view as long as something new must be."""
+        self._onlooker.used()
+        self.shared.reflexes.present(self.screen, REST)
+        self.refresh(layout=True)
 
     def _warm_up(self) -> None:
         self.run_worker(_load_the_rest, group="warm up", thread=True)
@@ -200,6 +219,10 @@ class SaysoApp(App[int], inherit_bindings=False):
             self.shared.reflexes.pressed(f"click {event.x},{event.y}", event.time)
         elif isinstance(event, events.CursorPosition):
             self.shared.reflexes.heard(event.time)
+        elif isinstance(event, events.Resize):
+            if event.size == self._told_size and self.screen_stack:
+                self._come_back()  # Textual has set up the terminal anew, by which some are cleared
+            self._told_size = event.size
         await super().on_event(event)
 
     async def on_passed(self, message: Passed) -> None:
@@ -240,7 +263,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         board.trouble_since = wording.clock() if board.trouble_since is None else board.trouble_since
         texts = self.shared.texts
         told = texts.damaged if isinstance(error, StoreCorrupt | StoreTooNew) else texts.trouble
-        board.trouble = told.format(when=wording.when(board.trouble_since), error=error)
+        board.trouble = told.format(when=wording.when(board.trouble_since), error=self.shared.explained(error))
         self._watcher.look_later()
         self._show_board()
 
@@ -298,6 +321,7 @@ class SaysoApp(App[int], inherit_bindings=False):
     def on_app_focus(self, event: events.AppFocus) -> None:
         self._away = False
         self._onlooker.used()
+        self._watcher.look_soon()  # what was entered elsewhere meanwhile rings nothing
 
     def on_app_blur(self, event: events.AppBlur) -> None:
         self._away = True
@@ -338,9 +362,13 @@ class SaysoApp(App[int], inherit_bindings=False):
                 await self.push_screen(screen)
 
     async def _draft(self, ask: Ask) -> Draft:
+        """What was entered for it before, with those of its files that are still there."""
         person, unsaved = self.shared.config.person, self.shared.board.unsaved.get(ask.id)
         body = await self.shared.link.do(lambda desk: desk.draft(ask.id, person)) if unsaved is None else unsaved
-        return from_json(ask, body)
+        draft = from_json(ask, body)
+        if not draft.has_files:
+            return draft
+        return with_known(draft, await self.shared.link.do(lambda desk: desk.added(ask.id, person)))
 
     def on_open_near(self, message: OpenNear) -> None:
         inbox = self.screen_stack[0]
@@ -362,12 +390,16 @@ class SaysoApp(App[int], inherit_bindings=False):
     def on_read(self, message: Read) -> None:
         command = pager(self.shared.environ)
         try:
-            read(self, command, message.text)
+            code = read(self, command, message.text)
         except OSError as error:
             told = self.shared.texts.no_program.format(program=command[0], error=error.strerror)
             self.notify(told, severity="warning", markup=False)
         else:
-            message.opened()
+            if code:
+                told = self.shared.texts.program_failed.format(program=command[0], code=code)
+                self.notify(told, severity="warning", markup=False)
+            else:
+                message.opened()
 
     def action_help(self) -> None:
         from sayso.tui.dialogs import HelpScreen
@@ -391,10 +423,12 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.push_screen(AgentsScreen(self.shared))
 
     def action_away(self) -> None:
-        """Say that the person is away, or back."""
+        """Say that the person is away, or back; but not because of one letter among many that were pasted."""
         self.run_worker(self._switch_presence(), group="presence")
 
     async def _switch_presence(self) -> None:
+        if not await self.shared.reflexes.alone():
+            return
         person, was_away = self.shared.config.person, self.shared.board.absence is not None
 
         def switch(desks: Desks) -> None:
@@ -408,7 +442,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         except StoreError as error:
             self._failed(error)
         except NotYours as error:
-            self.notify(str(error), severity="warning", markup=False)
+            self.notify(self.shared.explained(error), severity="warning", markup=False)
         else:
             told = self.shared.texts.now_back if was_away else self.shared.texts.now_away
             self.notify(told.format(key=self.shared.keys.shown("away")), markup=False)
@@ -445,6 +479,7 @@ class SaysoApp(App[int], inherit_bindings=False):
                     getattr(texts, f"do_{binding.id}"),
                     shown_key(binding.key),
                     lambda node=node, action=action: node.run_action(action),
+                    discover=binding.id not in MOVES,
                 )
         for name in ("auto", *THEMES):
             theme = texts.palette_theme.format(theme=getattr(texts, f"theme_{name}"))

@@ -13,7 +13,7 @@ from sayso.tui.entries import Entries
 from sayso.tui.one_key import row_choices
 from sayso.tui.shared import Shared
 
-Marks = Callable[[Ask], Sequence[str]]
+Marks = Callable[[Entry], Sequence[str]]
 _INDENT = "  "
 _JOIN = " · "
 _LINES = 2
@@ -58,7 +58,7 @@ class AskList(Entries[Entry]):
         return item.newest.created_at if isinstance(item, Crowd) else self._since(item)
 
     def marks(self, item: Entry) -> Sequence[str]:
-        return [self._shared.wording.crowd_standing(item)] if isinstance(item, Crowd) else self._marks(item)
+        return self._marks(item)
 
     def standing_lasts(self, item: Entry) -> int | None:
         return None if isinstance(item, Crowd) else self._shared.wording.standing_lasts(item)

@@ -54,7 +54,8 @@ class TopBar(Widget):
         waiting = sum(ask.attended for ask in asks)
         others = len(asks) - waiting
         count = texts.one_waiting if waiting == 1 else texts.waiting.format(n=waiting)
-        parts = [count] if waiting else [] if crowds else [texts.none_waiting]
+        none = texts.none_waiting if board.looked else texts.loading
+        parts = [count] if waiting else [] if crowds else [none]
         if others:
             parts.append(texts.left_open.format(n=others))
         if crowds:
@@ -115,6 +116,7 @@ class KeyBar(Widget):
         self._withheld: Set[str] = frozenset()
         self._renamed: Mapping[str, str] = {}
         self._leading: Sequence[tuple[str, str]] = ()
+        self._about_to_be_drawn: tuple[list[Content], list[Content]] | None = None
         self.auto_links = False
 
     def on_mount(self) -> None:
@@ -122,13 +124,15 @@ class KeyBar(Widget):
 
     def withhold(self, names: Set[str]) -> None:
         """Leave these keys out for now: they would lead nowhere, or only to why not yet."""
-        self._withheld = names
-        self._changed()
+        if names != self._withheld:
+            self._withheld = names
+            self._changed()
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Tell these keys for now as what they do here, each in these words."""
-        self._renamed = names
-        self._changed()
+        if names != self._renamed:
+            self._renamed = names
+            self._changed()
 
     def lead(self, items: Sequence[tuple[str, str]]) -> None:
         """Begin with these: keys that are no bindings, or nothing, and what is to be said of them."""
@@ -142,6 +146,7 @@ class KeyBar(Widget):
         return self.size.width - _joined(self._items()[1]).cell_length - 2
 
     def _changed(self) -> None:
+        self._about_to_be_drawn = None
         self.refresh(layout=len(self._lines(self.size.width, _MOST_LINES)) != self._needed)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -149,10 +154,13 @@ class KeyBar(Widget):
         return self._needed
 
     def render(self) -> Content:
-        return Content("\n").join(self._lines(self.size.width, self.size.height))
+        lines = self._lines(self.size.width, self.size.height)
+        self._about_to_be_drawn = None
+        return Content("\n").join(lines)
 
     def _lines(self, width: int, most: int) -> list[Content]:
-        items, ends = self._items()
+        # Which keys work takes a while to find out, and how high this is to be is asked right before it is drawn.
+        items, ends = self._about_to_be_drawn = self._about_to_be_drawn or self._items()
         if most == 1 and items and items[0].cell_length + _joined(ends).cell_length > width:
             ends = ends[-1:]
         last, lines = _joined(ends), [Content("")]

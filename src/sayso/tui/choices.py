@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 
 from sayso.asks.draft import Said
-from sayso.asks.model import SAY_SO, Kind, Option, Question
+from sayso.asks.model import DECISION, SAY_SO, Kind, Option, Question
 from sayso.text import one_line, printable
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
@@ -107,18 +107,23 @@ class Choices(Rows):
         sign = self._sign(option.id in self._said.chosen) + number
         lines = self._wrapped(sign, self._label(option), width)
         if option.description.strip():
-            about = " ".join(printable(option.description[:_LONGEST_DESCRIPTION]).split())
+            about = " ".join(printable(self._spoken(option.description)[:_LONGEST_DESCRIPTION]).split())
             lines += self._wrapped(" " * len(sign), Content.styled(about, "$muted"), width)
         return lines
 
     def _label(self, option: Option) -> Content:
         assert self._question is not None
-        label = self._shared.wording.option(self._question, option.id)
+        label = self._spoken(self._shared.wording.option(self._question, option.id))
         chosen = option.id in self._said.chosen
         parts = [(one_line(label, _LONGEST_LABEL), "bold" if chosen else "")]
         if option.recommended:
             parts.append((f"  ({self._shared.texts.recommended})", "$mark"))
         return Content.assemble(*parts)
+
+    def _spoken(self, text: str) -> str:
+        """What is said of an option of ours, in the person's language; agents' words are told as they are."""
+        ours = self._question is not None and self._question.id == DECISION
+        return self._shared.translated(text) if ours else text
 
     def _sign(self, chosen: bool) -> str:
         multi = self._question is not None and self._question.kind is Kind.MULTI_SELECT

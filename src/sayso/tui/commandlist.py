@@ -15,7 +15,7 @@ from sayso.tui.wording import NAME_WIDTH
 Words = Callable[[Operation], str]
 
 
-class CommandList(Entries[Operation]):
+class OperationList(Entries[Operation]):
     """What runs first, then what ended; newest first."""
 
     def __init__(self, shared: Shared, words: Words) -> None:

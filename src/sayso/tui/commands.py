@@ -19,9 +19,10 @@ from sayso.operations.operation import Operation
 from sayso.operations.reader import LOOK_SECONDS, OperationReader, Overview, View
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import StreamText
+from sayso.running.looks import ColouredRun
 from sayso.text import one_line
 from sayso.tui.bars import TextLine
-from sayso.tui.commandlist import CommandList, standing, standing_lasts
+from sayso.tui.commandlist import OperationList, standing, standing_lasts
 from sayso.tui.dialogs import ask_whether
 from sayso.tui.link import SURFACE
 from sayso.tui.markdown import Block
@@ -62,7 +63,7 @@ class CommandsScreen(SaysoScreen[None]):
     def body(self) -> ComposeResult:
         yield TextLine(id="empty")
         with Horizontal(id="inbox"):
-            yield CommandList(self.shared, words=lambda operation: self._told.get(operation.id, ""))
+            yield OperationList(self.shared, words=lambda operation: self._told.get(operation.id, ""))
             with Vertical(id="beside"):
                 yield Prose(id="preview")
                 with Pane(id="output"):
@@ -70,7 +71,7 @@ class CommandsScreen(SaysoScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#empty", TextLine).show(self.shared.texts.commands_loading)
-        self.query_one(CommandList).focus()
+        self.query_one(OperationList).focus()
         super().board_changed()
         self._look()
         self._following = self.set_interval(LOOK_SECONDS, self._look_at_what_runs, pause=True)
@@ -80,7 +81,7 @@ class CommandsScreen(SaysoScreen[None]):
         return " · ".join(part for part in (super().special(), self.shared.texts.commands_title) if part)
 
     def tick(self) -> None:
-        self.query_one(CommandList).tick()
+        self.query_one(OperationList).tick()
         if self._snapshot and _runs(self._snapshot):
             self._tell_standing(self._snapshot)
         self._show_end()
@@ -138,7 +139,7 @@ class CommandsScreen(SaysoScreen[None]):
 
     def _show(self, overview: Overview) -> None:
         found = (*overview.under_way, *overview.ended)
-        self.query_one(CommandList).show(found)
+        self.query_one(OperationList).show(found)
         empty = self.query_one("#empty", TextLine)
         empty.show(self.shared.texts.commands_empty)
         empty.display = not found
@@ -153,7 +154,7 @@ class CommandsScreen(SaysoScreen[None]):
 
     @property
     def _at_the_end(self) -> bool:
-        listed = self.query_one(CommandList)
+        listed = self.query_one(OperationList)
         return listed.cursor >= listed.count() - 10
 
     async def _find_more(self, known: Overview) -> None:
@@ -174,7 +175,7 @@ class CommandsScreen(SaysoScreen[None]):
 
     @property
     def _operation(self) -> Operation | None:
-        return self.query_one(CommandList).item if self.alive else None
+        return self.query_one(OperationList).item if self.alive else None
 
     def _read_soon(self) -> None:
         if self._looking:
@@ -272,7 +273,7 @@ class CommandsScreen(SaysoScreen[None]):
         if self.has_class("-reading"):
             self.remove_class("-reading")
             self.refresh_bindings()
-            self.query_one(CommandList).focus()
+            self.query_one(OperationList).focus()
         else:
             self.dismiss(None)
 
@@ -299,7 +300,7 @@ class CommandsScreen(SaysoScreen[None]):
         try:
             self.post_message(Read(await self._ask(look)))
         except (StoreError, NotFound) as error:
-            self.warn(str(error))
+            self.warn(self.shared.explained(error))
 
     def action_stop(self) -> None:
         if operation := self._operation:
@@ -318,7 +319,7 @@ class CommandsScreen(SaysoScreen[None]):
         try:
             await self._ask(lambda reader: reader.cancel(operation, by))
         except (StoreError, NotFound) as error:
-            self.warn(texts.not_sent.format(error=error))
+            self.warn(texts.not_sent.format(error=self.shared.explained(error)))
         else:
             self.say(texts.stopping.format(tool=name))
 
@@ -355,7 +356,7 @@ def _newest(reader: OperationReader, part: Operation, streams: tuple[str, ...], 
         both = reader.newest_of_both(part, limit=limit)
         return NewestOutput(parts=(*both.parts, *both.unfinished), left_out=both.left_out)
     lines = reader.newest_lines(part, streams[0], limit=limit)
-    printed = StreamText(stream=streams[0], text=lines.text + lines.unfinished)
+    printed = StreamText(stream=streams[0], runs=(ColouredRun(lines.text + lines.unfinished),))
     return NewestOutput(parts=(printed,), left_out=lines.offset)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,8 @@ from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
 
 _KEY_WIDTH = 12
-_MOST_NAMED, _LONGEST_NAME = 6, 70
-"""How many of several asks a dialog names, and how much of each."""
+_ROWS_BESIDE_NAMES, _COLUMNS_BESIDE_NAME, _LONGEST_NAME = 11, 14, 70
+"""What a dialog that names asks needs for all else, and how much of each it names at most."""
 _CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "commands", "lists", "pages")
 
 
@@ -43,9 +43,11 @@ class ReasonDialog(ModalScreen[DialogReply]):
 
     AUTO_FOCUS = ""
 
-    def __init__(self, shared: Shared, *, title: str, about: str, hint: str, text: str) -> None:
+    def __init__(
+        self, shared: Shared, *, title: str, about: str, hint: str, text: str, typed: Callable[[str], object]
+    ) -> None:
         super().__init__()
-        self._shared = shared
+        self._shared, self._typed = shared, typed
         self._title, self._about, self._hint, self._text = title, about, hint, text
         shared.keys.bind(self, "dialog")
 
@@ -77,6 +79,10 @@ class ReasonDialog(ModalScreen[DialogReply]):
         ways = [way.stylize(Style.from_meta({"@click": click})) for way, click in clicks]
         return Content(" · ").join([*ways, newline])
 
+    @on(TextField.Changed)
+    def _note(self) -> None:
+        self._typed(self.query_one(TextField).text)
+
     @on(TextField.Done)
     def action_confirm(self) -> None:
         if _meant(self, self._shared):
@@ -94,8 +100,10 @@ def _meant(dialog: ModalScreen[Any], shared: Shared) -> bool:
     return meant
 
 
-async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> DialogReply:
-    """Why all of an ask is rejected. To be awaited in a worker."""
+async def ask_for_rejection(
+    screen: SaysoScreen[None], ask: Ask, begun: str, typed: Callable[[str], object] = str
+) -> DialogReply:
+    """Why all of an ask is rejected; `typed` hears of each word. To be awaited in a worker."""
     shared = screen.shared
     dialog = ReasonDialog(
         shared,
@@ -105,6 +113,7 @@ async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> 
         about=shared.wording.headline(ask),
         hint=shared.texts.reject_hint,
         text=begun,
+        typed=typed,
     )
     return await screen.app.push_screen_wait(dialog)
 
@@ -112,20 +121,30 @@ async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> 
 async def ask_for_rejection_of_all(screen: SaysoScreen[None], asks: Sequence[Ask]) -> DialogReply:
     """Why these are rejected, each named. To be awaited in a worker."""
     texts, wording = screen.shared.texts, screen.shared.wording
-    named = [f"- {one_line(wording.headline(ask), _LONGEST_NAME)}" for ask in asks[:_MOST_NAMED]]
-    left = [texts.like_more.format(n=len(asks) - _MOST_NAMED)] if len(asks) > _MOST_NAMED else []
+    most = max(screen.size.height - _ROWS_BESIDE_NAMES, 1)
+    most -= len(asks) > most  # for the line that counts the others
+    named = [f"- {one_line(wording.headline(ask), _name_width(screen))}" for ask in asks[:most]]
+    left = [texts.like_more.format(n=len(asks) - most)] if len(asks) > most else []
     dialog = ReasonDialog(
         screen.shared,
         title=texts.reject_one if len(asks) == 1 else texts.reject_these.format(n=len(asks)),
         about="\n".join([*named, *left]),
         hint=texts.reject_hint,
         text="",
+        typed=str,
     )
     return await screen.app.push_screen_wait(dialog)
 
 
-async def ask_what_is_unclear(screen: SaysoScreen[None], place: int, begun: str) -> DialogReply:
-    """What the agent should explain about one question. To be awaited in a worker."""
+def _name_width(screen: SaysoScreen[None]) -> int:
+    """Each on a line of its own."""
+    return max(min(screen.size.width - _COLUMNS_BESIDE_NAME, _LONGEST_NAME), 10)
+
+
+async def ask_what_is_unclear(
+    screen: SaysoScreen[None], place: int, begun: str, typed: Callable[[str], object]
+) -> DialogReply:
+    """What the agent should explain about one question; `typed` hears of each word. To be awaited in a worker."""
     texts = screen.shared.texts
     dialog = ReasonDialog(
         screen.shared,
@@ -133,6 +152,7 @@ async def ask_what_is_unclear(screen: SaysoScreen[None], place: int, begun: str)
         about=texts.elaborate_about,
         hint=texts.elaborate_hint,
         text=begun,
+        typed=typed,
     )
     return await screen.app.push_screen_wait(dialog)
 

@@ -78,9 +78,8 @@ class Entries(Rows, Generic[T]):
         if versions == self._versions:
             self.tick()
             return
-        before, at, offset = self.item, self.cursor, self.scroll_offset.y
+        found, at, offset = self._place_among(items), self.cursor, self.scroll_offset.y
         self._items, self._versions = items, versions
-        found = next((place for place, item in enumerate(items) if before and item.id == before.id), at)
         self.cursor = found
         self._drawn = {}
         self.rearranged()
@@ -89,6 +88,14 @@ class Entries(Rows, Generic[T]):
         else:
             self.show_cursor()
         self._keep_pace()
+
+    def _place_among(self, items: Sequence[T]) -> int:
+        """Where the one at the cursor is among these; where it is gone, the next that is left, or else what comes after
+        the last before it."""
+        places = {item.id: place for place, item in enumerate(items)}
+        left = [places[item.id] for item in self._items[self.cursor :] if item.id in places]
+        before = [places[item.id] for item in self._items[: self.cursor] if item.id in places]
+        return left[0] if left else before[-1] + 1 if before else self.cursor
 
     def tick(self) -> None:
         """Time has passed: draw those rows again whose age or standing reads differently now, and no others."""

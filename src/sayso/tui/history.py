@@ -10,6 +10,7 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widgets import Input
 
+from sayso.asks.crowds import Entry
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, State
 from sayso.errors import StoreError
@@ -129,7 +130,8 @@ class HistoryScreen(SaysoScreen[None]):
         self.show_whether_empty(not self._asks)
         self._read_soon()
 
-    def _marks(self, ask: Ask) -> Sequence[str]:
+    def _marks(self, ask: Entry) -> Sequence[str]:
+        assert isinstance(ask, Ask)  # what has ended is told one by one
         return [self.shared.wording.settled_by(ask)]
 
     @on(Rows.Moved)

@@ -129,9 +129,9 @@ class InboxScreen(SaysoScreen[None]):
         """Show these. A key that was meant for the ask at the cursor is not for another that came in its place."""
         self._listed = asks
         rows = self.query_one(AskList)
-        before = rows.item
+        before, was_first = rows.item, rows.cursor == 0
         rows.show_unfolded(*self._laid_out(asks))
-        if isinstance(before, Ask):
+        if isinstance(before, Ask) and not was_first:
             self._follow(before)
         after = rows.item
         if self.is_current and before and after and before.id != after.id:
@@ -154,7 +154,7 @@ class InboxScreen(SaysoScreen[None]):
         """Where the ask at the cursor has been folded away, the cursor is on the row that stands for it."""
         rows = self.query_one(AskList)
         places = {entry.name if isinstance(entry, Crowd) else entry.id: at for at, entry in enumerate(rows.items)}
-        if rows.cursor and ask.id not in places and ask.asker.crowd in places:
+        if ask.id not in places and ask.asker.crowd in places:
             rows.move_to(places[ask.asker.crowd])
 
     def _offer(self) -> None:
@@ -209,21 +209,32 @@ class InboxScreen(SaysoScreen[None]):
             case "reject":
                 return self._on_ask or bool(self._marked)
             case "mark_all":
-                return (self._is_filtered or bool(self._marked)) and not self.has_class("-empty")
+                return (self._is_filtered or bool(self._marked)) and self._has_asks
             case "snooze":
                 return self._on_ask or bool(self._marked)
             case "snoozed":
                 return bool(self.shared.board.snoozed)
             case "mark_row" | "copy" | "whole":
                 return self._on_ask
-            case "filter" | "order":
+            case "filter":
+                return bool(self._all) or not self.shared.board.looked
+            case "order":
                 return bool(self._all)
             case "project":
                 return self._project is not None or not self.has_class("-empty")
         return super().check_action(action, parameters)
 
-    def _marks(self, ask: Ask) -> list[str]:
+    @property
+    def _has_asks(self) -> bool:
+        """Whether an ask has a row of its own."""
+        return any(isinstance(entry, Ask) for entry in self.query_one(AskList).items)
+
+    def _marks(self, ask: Entry) -> list[str]:
         board, texts = self.shared.board, self.shared.texts
+        if isinstance(ask, Crowd):
+            begun = by_crowd([each for each in self._listed if each.id in board.drafts] if board.drafts else [])
+            draft = [texts.stands_draft] if ask.name in begun else []
+            return [*draft, self.shared.wording.crowd_standing(ask)]
         marks = [texts.stands_marked] if ask.id in self._marked else []
         if going := board.outgoing.get(ask.id):
             return [*marks, texts.stands_outgoing.format(answer=self._told(going))]
@@ -287,14 +298,30 @@ class InboxScreen(SaysoScreen[None]):
     def _tell_keys(self) -> None:
         """Begin the line at the bottom with what is about to be sent, or with the keys that answer what is in view."""
         texts, bar = self.shared.texts, self.query_one(KeyBar)
-        if going := self._going:
+        bar.withhold({"allow"} if self._readable and not self._takes_answers(self._readable) else set())
+        if self.query_one("#filter").has_focus:
+            found = bool(self.query_one(AskList).items)
+            bar.lead([("enter", texts.open_found), ("down", texts.to_found)] if found else [])
+        elif going := self._going:
             room = bar.room_to_lead - len(texts.sent_in.format(answer="", n=going.seconds))
             answer = Content(self._told_from_here(going)).truncate(max(room, 1), ellipsis=True)
             bar.lead([("", texts.sent_in.format(answer=answer.plain, n=going.seconds))])
-        elif self._readable and keys_for(self._readable):
+        elif self._readable and keys_for(self._readable) and self._takes_answers(self._readable):
             bar.lead([(shown_keys(self._readable), texts.answers_it)])
         else:
             bar.lead([])
+
+    def _takes_answers(self, ask: Ask) -> bool:
+        """Whether a key on its row answers it: not while words are typed elsewhere, or were for it."""
+        board = self.shared.board
+        begun = ask.id in board.drafts and ask.id not in board.outgoing
+        return self.query_one(AskList).has_focus and not begun
+
+    def on_descendant_focus(self) -> None:
+        self._tell_keys()
+
+    def on_descendant_blur(self) -> None:
+        self._tell_keys()
 
     @property
     def _going(self) -> HeldAnswer | None:
@@ -332,14 +359,16 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Rows.Clicked)
     def action_open(self) -> None:
-        item = self.query_one(AskList).item
-        if item is None or not self.meant():
-            return
-        if isinstance(item, Ask):
-            self.post_message(Open(item))
-        else:
-            self._unfolded ^= {item.id}
-            self._rearrange()
+        if self.query_one(AskList).item and self.meant():
+            self._open_at_cursor()
+
+    def _open_at_cursor(self) -> None:
+        match self.query_one(AskList).item:
+            case Ask() as ask:
+                self.post_message(Open(ask))
+            case Crowd() as crowd:
+                self._unfolded ^= {crowd.id}
+                self._rearrange()
 
     def action_fold(self) -> None:
         """Tell the asks of this agent as one again."""
@@ -358,8 +387,9 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Input.Submitted, "#filter")
     def _open_found(self) -> None:
+        """Open the first, also where it has just come there: nothing is decided by that."""
         self._leave_filter()
-        self.action_open()
+        self._open_at_cursor()
 
     def on_key(self, event: Key) -> None:
         if event.key == "down" and self.query_one("#filter").has_focus:
@@ -427,19 +457,29 @@ class InboxScreen(SaysoScreen[None]):
         ask = self._decidable()
         if not self._shows_whole(ask):
             return
-        if ask.id in board.drafts and ask.id not in board.outgoing:
-            self.warn(self.shared.texts.draft_first.format(key=self.shared.keys.shown("open")))
-        else:
-            going = HeldAnswer(ask=ask, chosen=chosen, seconds=SECONDS_TO_UNDO)
-            self.run_worker(self._hold_back(going), group="settle")
+        going = HeldAnswer(ask=ask, chosen=chosen, seconds=SECONDS_TO_UNDO)
+        self.run_worker(self._hold_back(going), group="settle")
 
     async def _hold_back(self, going: HeldAnswer) -> None:
         """Send it in a while. Until then it is a draft: whatever ends this program, nothing is lost."""
         with self.shared.typing.held():
-            if not await self.meant_alone():
+            if not await self.meant_alone() or await self._was_begun(going.ask):
                 return
             self._go_out(going)
             await self._keep(going.ask, to_json(going.ask, going.draft))
+
+    async def _was_begun(self, ask: Ask) -> bool:
+        """Whether the person has entered something for it, perhaps elsewhere, of which nothing rings; they are told."""
+        board, person = self.shared.board, self.shared.config.person
+        if ask.id in board.outgoing:
+            return False
+        with suppress(StoreError):
+            if await self.do(lambda desk: desk.draft(ask.id, person)):
+                board.drafts.add(ask.id)
+        if ask.id in board.drafts:
+            self._outgoing_changed()
+            self.warn(self.shared.texts.draft_first.format(key=self.shared.keys.shown("open")))
+        return ask.id in board.drafts
 
     def _go_out(self, going: HeldAnswer) -> None:
         outgoing = self.shared.board.outgoing
@@ -483,6 +523,8 @@ class InboxScreen(SaysoScreen[None]):
             await self.do(lambda desk: desk.keep_draft(ask.id, person, body))
         except StoreError:
             board.unsaved[ask.id] = body
+        if not body:
+            board.drafts.discard(ask.id)
 
     async def _see_whether_overtaken(self, going: HeldAnswer) -> None:
         """Where somebody else was first, say so at once."""
@@ -519,11 +561,15 @@ class InboxScreen(SaysoScreen[None]):
     # Deciding about a permission that is all in view beside the list
 
     def action_allow(self) -> None:
-        ask, texts = self._decidable(), self.shared.texts
-        if ask and ask.id in self.shared.board.drafts:
-            self.warn(texts.draft_first.format(key=self.shared.keys.shown("open")))
-        elif ask:
-            self._decide(ask, lambda desk: _permissions(desk).allow(ask.id, ask.digest, self.shared.settler))
+        if ask := self._decidable():
+            self._forget_readable()
+            self.run_worker(self._allow(ask), group="settle")
+
+    async def _allow(self, ask: Ask) -> None:
+        if not await self._was_begun(ask):
+            await self._settle(ask, lambda desk: _permissions(desk).allow(ask.id, ask.digest, self.shared.settler))
+        else:
+            self._preview_soon()
 
     def action_deny(self) -> None:
         if ask := self._decidable():
@@ -565,7 +611,7 @@ class InboxScreen(SaysoScreen[None]):
         try:
             settled = await self.settle(ask, work)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
-            self.warn(self.shared.texts.not_sent.format(error=error))
+            self.warn(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
             self._preview_soon()
             return None
         if not settled.state.answerable:
@@ -587,10 +633,12 @@ class InboxScreen(SaysoScreen[None]):
         """Put off what is marked, or else what is at the cursor, for a while; what was put off comes back."""
         ask = self.query_one(AskList).ask
         asks = self._marked_asks or ([ask] if ask else [])
-        if asks:
+        if asks and self.meant():
             self.run_worker(self._snooze(asks), group="snooze")
 
     async def _snooze(self, asks: Sequence[Ask]) -> None:
+        if not await self.meant_alone():
+            return
         person, texts, back = self.shared.config.person, self.shared.texts, self._shows_snoozed
         done: list[Snoozed] = []
         until = self.shared.wording.clock() + _SNOOZED_FOR
@@ -610,7 +658,7 @@ class InboxScreen(SaysoScreen[None]):
         except StoreError as error:
             self.app.post_message(Trouble(error))
         except (AlreadySettled, NotFound, NotYours, InvalidInput) as error:
-            self.warn(texts.not_snoozed.format(error=error))
+            self.warn(texts.not_snoozed.format(error=self.shared.explained(error)))
         if done:
             when, key = self.shared.wording.when(done[-1].until), self.shared.keys.shown("snoozed")
             self.say(texts.snoozed.format(when=when, key=key))
@@ -665,7 +713,7 @@ class InboxScreen(SaysoScreen[None]):
             try:
                 await self.settle(ask, partial(turned_down, ask=ask, why=said.text, by=self.shared.settler))
             except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
-                self.warn(texts.not_sent.format(error=error))
+                self.warn(texts.not_sent.format(error=self.shared.explained(error)))
             else:
                 self.shared.board.settle(ask.id)
                 done += 1

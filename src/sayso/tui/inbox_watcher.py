@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,6 +34,8 @@ class InboxSnapshot:
     new: Sequence[Ask]
     snoozed: Sequence[Snoozed] = ()
     saved: Mapping[str, str] = field(default_factory=dict)
+    begun: Set[str] = frozenset()
+    """Those that something was entered for, here or elsewhere."""
 
 
 class InboxWatcher:
@@ -79,13 +81,9 @@ class InboxWatcher:
             self._failed(error)
 
     async def _look(self) -> None:
-        first = not self._shared.board.looked
         person, snapshot = self._shared.config.person, await self._shared.link.do(self._everything)
         self._shared.board.absence = await self._shared.link.with_desks(lambda desks: desks.presence.absence(person))
         self._take_in(snapshot)
-        if first:
-            self._shared.board.drafts |= await self._shared.link.do(self._begun)
-            self._changed(())
 
     def _take_in(self, snapshot: InboxSnapshot) -> None:
         board = self._shared.board
@@ -94,7 +92,7 @@ class InboxWatcher:
         board.show(snapshot.asks, snapshot.snoozed)
         self._look_when_one_is_back(snapshot.snoozed)
         board.trouble, board.trouble_since = "", None
-        board.drafts |= snapshot.saved.keys()
+        board.drafts |= (snapshot.begun | snapshot.saved.keys()) - board.outgoing.keys()
         board.unsaved = {key: body for key, body in board.unsaved.items() if snapshot.saved.get(key) != body}
         if first:
             board.seen |= {ask.id for ask in snapshot.asks}
@@ -123,11 +121,8 @@ class InboxWatcher:
         put_off, known = {each.ask.id for each in snoozed}, {ask.id for ask in self._shared.board.asks}
         asks = [ask for ask in _all_as_they_are(desk, self._shared.board.all) if ask.id not in put_off]
         new = [ask for ask in asks if ask.id not in known]
-        return InboxSnapshot(asks=asks, new=new, snoozed=snoozed, saved=unsaved)
-
-    def _begun(self, desk: AskDesk) -> set[str]:
-        """Those that something was entered for before. Looked for once: what is new nobody can have begun."""
-        return desk.drafts(self._shared.config.person) & {ask.id for ask in self._shared.board.asks}
+        begun = desk.drafts(person) & {ask.id for ask in asks}
+        return InboxSnapshot(asks=asks, new=new, snoozed=snoozed, saved=unsaved, begun=begun)
 
 
 def _all_as_they_are(desk: AskDesk, known: Sequence[Ask]) -> list[Ask]:

@@ -104,6 +104,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("previous", "shift+tab,left"),
         Key(name="reject", keys="x"),
         Key(name="note", keys="a"),
+        Key(name="attach", keys="f"),
         Key(name="send", keys="ctrl+s"),
         Key(name="elaborate", keys="e"),
         Key(name="editor", keys="ctrl+g"),
@@ -147,9 +148,13 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="newline", keys="ctrl+j,shift+enter,alt+enter", first=True),
     ),
     "dialog": (Key(name="back", keys="escape"),),
+    "attaching": (Key(name="complete", keys="tab", first=True), Key(name="remove", keys="x,delete")),
     "helping": (_quiet("help", "?,f1", "back"),),
     "sure": (Key(name="confirm", keys="enter,y"), Key(name="back", keys="escape,n")),
 }
+
+MOVES = frozenset(key.name for context in ("lists", "pages") for key in DEFAULTS[context])
+"""What only moves the cursor."""
 
 
 class Keys:

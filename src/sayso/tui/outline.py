@@ -20,9 +20,9 @@ _MOST_OPTIONS = 30
 _MOST_ANSWER = 4_000
 
 
-def question_blocks(shared: Shared, question: Question) -> Iterator[Block]:
-    """A question's text, and a last line that says what was left out of it."""
-    part = cut(with_previews(question))
+def question_blocks(shared: Shared, question: Question, option: Option | None = None) -> Iterator[Block]:
+    """A question's text, with what this option would look like, and a last line that says what was left out."""
+    part = cut(with_previews(replace(question, options=(option,) if option else ())))
     yield from blocks(part.text)
     if part.left_out:
         told = shared.texts.cut.format(n=f"{part.left_out:,}", key=shared.keys.shown("whole"))
@@ -63,7 +63,7 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
         reason = one_line(ask.outcome.why, _MOST_ANSWER)
         found.append(_line(shared.texts.history_reason.format(reason=reason), tight=True))
     if ask.outcome and ask.outcome.noted:
-        found.append(_line(f"{ask.outcome.noted}.", tight=True))
+        found.append(_line(f"{shared.translated(ask.outcome.noted)}.", tight=True))
     found.append(_line(_delivery(shared, ask), "$muted", tight=True))
     if not ask.questions:
         found.append(_line(shared.texts.history_wiped, "$muted"))
@@ -118,7 +118,7 @@ def copy_text(shared: Shared, ask: Ask, answers: Sequence[Answer]) -> str:
     if ask.outcome and ask.outcome.why:
         parts.append(shared.texts.history_reason.format(reason=ask.outcome.why))
     if ask.outcome and ask.outcome.noted:
-        parts.append(f"{ask.outcome.noted}.")
+        parts.append(f"{shared.translated(ask.outcome.noted)}.")
     return "\n".join(parts)
 
 
@@ -134,7 +134,7 @@ def _where(ask: Ask) -> str:
 
 def _head(shared: Shared, ask: Ask) -> Iterator[Block]:
     if ask.title:
-        yield _line(one_line(ask.title, 300), "bold", tight=True)
+        yield _line(shared.wording.headline(ask), "bold", tight=True)
     apart = shared.wording.apart(ask, shared.board.lookalikes) if ask.state.answerable else []
     told = [shared.texts.asked_in.format(**_who(shared, ask)), *(part for part in apart if part)]
     yield _line(" · ".join(told), "$muted", tight=True)

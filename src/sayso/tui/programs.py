@@ -61,12 +61,12 @@ def edit_exactly(app: App[Any], command: Sequence[str], text: str, form: EditTex
     return edited if ended else edited.removesuffix("\n")
 
 
-def read(app: App[Any], command: Sequence[str], text: str) -> None:
-    """Show a text in the person's pager. An OSError when it cannot start."""
+def read(app: App[Any], command: Sequence[str], text: str) -> int:
+    """Show a text in the person's pager; its exit code. An OSError when it cannot start."""
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8")
-        _lend_terminal(app, [*command, str(file)])
+        return _lend_terminal(app, [*command, str(file)])
 
 
 def _lend_terminal(app: App[Any], command: Sequence[str]) -> int:

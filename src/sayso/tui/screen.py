@@ -138,8 +138,7 @@ class SaysoScreen(Screen[ScreenResultType]):
 
     @property
     def _pane(self) -> Pane | None:
-        panes = self.query(Pane) if self.is_mounted else ()
-        return next(iter(panes), None)
+        return self.query_one_optional(Pane) if self.is_mounted else None
 
     @on(Pane.Turned)
     def _tell_what_is_below(self) -> None:

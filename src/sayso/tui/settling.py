@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import Draft, answers, to_json
+from sayso.asks.draft import Draft, answers, from_json, is_same, merged, to_json, with_known
 from sayso.asks.model import Ask, Question, Settler
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.permissions.action import Action, AllowScope
@@ -69,13 +69,35 @@ class SettlingScreen(SaysoScreen[None]):
             return
         ask_id, person = self.ask.id, self.shared.config.person
         try:
-            await self.do(lambda desk: desk.keep_draft(ask_id, person, body))
+            there = await self.do(lambda desk: desk.keep_draft(ask_id, person, body, only_over=self._is_as_kept))
+            if there != body:
+                await self._go_on_with(there)
+                return
         except StoreError:
             board.unsaved[ask_id] = body
             return
         self._kept = body
         board.unsaved.pop(ask_id, None)
         (board.drafts.add if body else board.drafts.discard)(ask_id)
+
+    def _is_as_kept(self, body: str) -> bool:
+        """Whether a draft is the one that was last kept or found here."""
+        return is_same(from_json(self.ask, body), from_json(self.ask, self._kept))
+
+    async def _go_on_with(self, body: str) -> None:
+        """The person has entered something elsewhere since: both stand here then, and are kept."""
+        ask_id, person = self.ask.id, self.shared.config.person
+        draft = merged(from_json(self.ask, self._kept), self.draft, from_json(self.ask, body))
+        if draft.has_files:
+            draft = with_known(draft, await self.do(lambda desk: desk.added(ask_id, person)))
+        self.draft, self._kept = draft, body
+        if self.alive:
+            self.draft_has_grown()
+            self.warn(self.shared.texts.draft_grew)
+        await self._save()
+
+    def draft_has_grown(self) -> None:
+        """Show what was entered elsewhere, too."""
 
     async def on_unmount(self) -> None:
         await self.save()
@@ -163,15 +185,21 @@ class SettlingScreen(SaysoScreen[None]):
 
     async def reject(self) -> None:
         """Say no to all of it, with a reason if there is one."""
-        ask, said = self.ask, await ask_for_rejection(self, self.ask, self.draft.reason)
-        self.enter(replace(self.draft, reason=said.text))
+        ask, said = self.ask, await ask_for_rejection(self, self.ask, self.draft.reason, self._note_reason)
+        self._note_reason(said.text)
         if said.confirmed:
             await self._settle(lambda desk: turned_down(desk, ask, said.text, self.shared.settler), "rejected")
 
+    def _note_reason(self, text: str) -> None:
+        self.enter(replace(self.draft, reason=text))
+
+    def _note_unclear(self, text: str) -> None:
+        self.enter(replace(self.draft, unclear=text))
+
     async def elaborate(self, place: int, question: Question) -> None:
         """Hand the ask back to the agent: it should explain one question and ask again."""
-        ask, said = self.ask, await ask_what_is_unclear(self, place, self.draft.reason)
-        self.enter(replace(self.draft, reason=said.text))
+        ask, said = self.ask, await ask_what_is_unclear(self, place, self.draft.unclear, self._note_unclear)
+        self._note_unclear(said.text)
         if said.confirmed:
             reason = elaboration(ask, place, question, said.text)
             await self._settle(lambda desk: turned_down(desk, ask, reason, self.shared.settler), "asked_back")
@@ -205,7 +233,7 @@ class SettlingScreen(SaysoScreen[None]):
             async with self._one_at_a_time:
                 return await self.settle(ask, settle_and_forget)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
-            self.warn(self.shared.texts.not_sent.format(error=error))
+            self.warn(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
             await self._look_again()
             return None
 

@@ -12,6 +12,7 @@ from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask, Settler
 from sayso.clock import now_ms
 from sayso.config import Config, system_user
+from sayso.errors import told
 from sayso.presence import Whereabouts
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
@@ -50,6 +51,7 @@ class InboxBoard:
     """Answers that are about to be sent and can still be taken back, by ask."""
     settled: set[str] = field(default_factory=set)
     """Asks that were settled here. A look that began before that may still show them."""
+    _lookalikes: Lookalikes | None = None
 
     def show(self, asks: Sequence[Ask], snoozed: Sequence[Snoozed] = ()) -> None:
         """Take in what a look has shown."""
@@ -59,6 +61,7 @@ class InboxBoard:
 
     def _keep(self, asks: Sequence[Ask]) -> None:
         self.asks, self.folded = asks, fold(asks)
+        self._lookalikes = None
 
     @property
     def crowds(self) -> list[Crowd]:
@@ -88,7 +91,9 @@ class InboxBoard:
     @property
     def lookalikes(self) -> Lookalikes:
         """What tells agents of the same name apart."""
-        return Lookalikes(ask.asker for ask in self.asks)
+        if self._lookalikes is None:
+            self._lookalikes = Lookalikes(ask.asker for ask in self.asks)
+        return self._lookalikes
 
     def find(self, ask_id: str) -> Ask | None:
         return next((ask for ask in self.all if ask.id == ask_id), None)
@@ -111,6 +116,8 @@ class Shared:
     link: Link
     reflexes: Reflexes
     typing: TypeAhead
+    translated: Callable[[str], str] = str
+    """What lower layers say, in the person's language."""
     board: InboxBoard = field(default_factory=InboxBoard)
 
     @classmethod
@@ -120,6 +127,7 @@ class Shared:
         environ: Mapping[str, str],
         clock: Callable[[], int] = now_ms,
         ticks: Callable[[], float] = time.monotonic,
+        translated: Callable[[str], str] = str,
     ) -> Shared:
         texts = texts_for(config.language, environ)
         keys = Keys.from_config(config)
@@ -133,7 +141,12 @@ class Shared:
             link=Link(config),
             reflexes=reflexes,
             typing=TypeAhead(reflexes),
+            translated=translated,
         )
+
+    def explained(self, error: Exception) -> str:
+        """What an error says, in the person's language."""
+        return told(error, self.translated)
 
     @property
     def settler(self) -> Settler:

@@ -10,20 +10,22 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.message import Message
+from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from sayso.asks.draft import Said, answer
-from sayso.asks.model import Kind, Question
+from sayso.asks.model import Attachment, Kind, Option, Question
 from sayso.records import replace
 from sayso.text import printable
 from sayso.tui import draft as drafts
+from sayso.tui.attaching import described
 from sayso.tui.bars import TextLine
 from sayso.tui.choices import Choices
 from sayso.tui.field import TextField
 from sayso.tui.markdown import Block
 from sayso.tui.programs import edit, editor
-from sayso.tui.prose import Pages, Prose, page
+from sayso.tui.prose import Pages, Prose, lay_out, page
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
 
@@ -73,6 +75,7 @@ class Step(Vertical):
         yield Choices(self._shared)
         yield TextField(self._shared.keys, id="own")
         yield TextField(self._shared.keys, id="note")
+        yield TextLine(id="attached")
 
     @property
     def _own(self) -> TextField:
@@ -106,6 +109,27 @@ class Step(Vertical):
         (self._choices if question.choices else self._own).focus()
         self.call_after_refresh(self._share_room)
 
+    @property
+    def option(self) -> Option | None:
+        """The option at the cursor."""
+        return self._choices.option
+
+    def tell(self, text: Sequence[Block]) -> None:
+        """Show this in the place of the text; what is answered stays as it is."""
+        self.query_one("#question", Prose).show(text)
+        self._seen = self._top = self._width = 0
+        self.unseen = None
+        self.call_after_refresh(self._share_room)
+
+    def read_from(self, before: Sequence[Block]) -> None:
+        """Where there is no room for all of it, begin with what comes after this part of the text."""
+        self.call_after_refresh(self._scroll_past, before)
+
+    def _scroll_past(self, before: Sequence[Block]) -> None:
+        width = self.query_one("#question").size.width
+        self._seen = sum(1 for _ in lay_out(before, width)) + 1 if width else 0
+        self.query_one("#reading").scroll_to(y=self._seen, animate=False, immediate=True)
+
     def hint(self, told: str) -> None:
         """Say this between the question and where it is answered."""
         line = self.query_one("#hint", TextLine)
@@ -131,16 +155,31 @@ class Step(Vertical):
         question, own = self._question, self._own
         if question.choices:
             self._choices.show(question, self._said)
+        shown = own.display
         own.display = not question.choices or (question.takes_own_text and (self._writing or bool(self._said.text)))
+        if own.display != shown:
+            self.lay_out_again()  # once it has its height
         own.set_class(bool(question.choices) and not self._said.own, "-unused")
+        self._show_attached()
         self._share_room()
+
+    def _show_attached(self) -> None:
+        files, line = self._said.attachments, self.query_one("#attached", TextLine)
+        told = f"{self._shared.texts.attached}: {', '.join(map(described, files))}" if files else ""
+        line.show(Content(told).stylize(Style.from_meta({"@click": "screen.attach"})))
+        line.display = bool(files)
+
+    def attach(self, files: tuple[Attachment, ...]) -> None:
+        """These go with the answer, and no others."""
+        self._say(replace(self._said, attachments=files, skipped=self._said.skipped and not files))
 
     def _share_room(self) -> None:
         """Give the question all the room that its answer leaves, and never much less than its share."""
         if not self.is_attached or not self.display:
             return
         choices, own = self._choices, self._own
-        beside: list[Widget] = [self.query_one("#hint"), self._narrow, self._note, *([own] if choices.display else [])]
+        fields = [own] if choices.display else []
+        beside: list[Widget] = [*self.query("#hint, #narrow, #note, #attached"), *fields]
         reading = self.query_one("#reading")
         room = self.size.height - reading.styles.margin.height
         room -= sum(each.outer_size.height for each in beside if each.display)
@@ -183,6 +222,10 @@ class Step(Vertical):
         self.call_after_refresh(self._look)
 
     def on_resize(self) -> None:
+        self.lay_out_again()
+
+    def lay_out_again(self) -> None:
+        """Share the room and look what is in view: it may have become another."""
         self.call_after_refresh(self._share_room)
 
     # Choosing

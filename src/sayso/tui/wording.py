@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +36,9 @@ class Wording:
 
     def headline(self, ask: Ask) -> str:
         """What an ask is about: its title, or the words of its first question."""
-        return words.headline(ask, 300, plain_line) or self.texts.history_wiped
+        told = words.headline(ask, 300, plain_line) or self.texts.history_wiped
+        wanted = re.fullmatch(r"Allow (.+)\?", told) if ask.wanted is not None else None
+        return self.texts.allow_this.format(what=wanted[1]) if wanted else told
 
     def client(self, ask: Ask | Operation) -> str:
         return one_line(ask.asker.client, NAME_WIDTH) or self.texts.unknown_client
@@ -195,6 +198,7 @@ class Wording:
             Handover.AT_ITS_FORM: texts.at_its_form,
             Handover.TO_BE_FETCHED: texts.to_be_fetched,
             Handover.KEPT: texts.kept_for,
+            Handover.KEPT_FOR_SESSION: texts.kept_for_session,
         }[handover(settled)]
         return said.format(client=self.client(settled))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
+import asyncio
 import logging
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cache, partial
@@ -12,7 +13,6 @@ from importlib import resources
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from sayso.bridge import BackgroundTasks, endless, in_thread
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
 from sayso.failures import Failures
@@ -56,11 +57,13 @@ from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
 from sayso.web.events import News, events, sight
 from sayso.web.glances import Glances
+from sayso.web.packing import packed, takes_packed
 from sayso.web.pages import agent_row, asset, command_row, conversation_row, page, row
 from sayso.web.private_path import PrivatePath, own_path
 from sayso.web.pusher import Pusher
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
+from sayso.web.returning import Returning
 from sayso.web.security import HEADERS, HostGuard
 from sayso.web.sessions import browser
 from sayso.web.site import Site
@@ -74,9 +77,28 @@ _IN_WORDS = {
     "Method Not Allowed": "This address is not there for that.",
 }
 """For what the router alone refuses."""
+_INDEX_EVERY = 600.0
+"""Seconds between two looks for what is not in the index of the history yet."""
 _SHRINK = (".css", ".js", ".svg")
 """What is sent packed: a third of it, to phones above all."""
 _FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@asynccontextmanager
+async def _indexing(desks: Desks) -> AsyncIterator[None]:
+    """Keep the index of the history up to what has ended. People search here, and no agent waits for this process."""
+    ending, beside = threading.Event(), BackgroundTasks()
+
+    async def index() -> None:
+        await in_thread(desks.asks.index_history, ending)
+        await asyncio.sleep(_INDEX_EVERY)
+
+    beside.start(endless("Indexing the history", index))
+    try:
+        yield
+    finally:
+        ending.set()
+        await beside.cancel()
 
 
 def build(
@@ -95,9 +117,10 @@ def build(
     drawing = Drawing(ask=row, command=command, conversation=conversation_row, agent=agent)
     glances = Glances(supervisor.takeovers)
     sign_in_desk = connecting.SignInDesk(site)
-    news = News(site, conversations, glances, drawing, sign_in_desk.waiting.all)
+    news = News(site, conversations, glances, drawing)
     pusher = Pusher(site, conversations, news.is_seen_by)
     chat_service = desks.chat_service()
+    returning = Returning(site, news.is_seen_by)
     relay, samples = Relay(desks.config), sample.Samples(site, news)
 
     @asynccontextmanager
@@ -112,6 +135,8 @@ def build(
             await stack.enter_async_context(streams.running())
             await stack.enter_async_context(pusher.running())
             await stack.enter_async_context(chat_service.running(news.is_seen_by))
+            await stack.enter_async_context(returning.running())
+            await stack.enter_async_context(_indexing(desks))
             yield
 
     app = Starlette(
@@ -186,6 +211,7 @@ def all_routes() -> list[BaseRoute]:
         Route("/push", push.subscribe, methods=["POST"]),
         Route("/push/wishes", push.wish, methods=["POST"]),
         Route("/push/end", push.end, methods=["POST"]),
+        *(Route(sent_to, settings.show_again, methods=["GET"]) for sent_to in settings.SENT_TO),
         Route("/chats/link", chats.link, methods=["POST"]),
         Route("/chats/wishes", chats.wish, methods=["POST"]),
         Route("/chats/unlink", chats.unlink, methods=["POST"]),
@@ -213,16 +239,12 @@ class _Assets(StaticFiles):
             # From memory: who does not read must not keep a file open as well.
             known = {name: response.headers[name] for name in ("etag", "last-modified", "content-type")}
             response = Response(_content(str(full_path)), status_code, known)
-            if _takes_gzip(scope) and str(full_path).endswith(_SHRINK):
+            if takes_packed(scope) and str(full_path).endswith(_SHRINK):
                 del known["etag"]  # which is that of the plain file
                 response = Response(_packed(str(full_path)), status_code, {**known, "Content-Encoding": "gzip"})
             response.headers["Vary"] = "Accept-Encoding"
         response.headers["Cache-Control"] = _FOR_EVER
         return response
-
-
-def _takes_gzip(scope: Scope) -> bool:
-    return "gzip" in Headers(scope=scope).get("accept-encoding", "")
 
 
 @cache
@@ -232,7 +254,7 @@ def _content(path: str) -> bytes:
 
 @cache
 def _packed(path: str) -> bytes:
-    return gzip.compress(_content(path), mtime=0)
+    return packed(_content(path))
 
 
 async def _manifest(request: Request) -> Response:

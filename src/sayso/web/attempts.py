@@ -11,9 +11,11 @@ from sayso.web.site import site_of
 
 
 async def call_off(request: Request) -> Response:
-    """What became of an attempt; nothing will become of it any more if it was not taken."""
+    """What became of an attempt, and the conversation that it began; nothing will become of it any more if it was not
+    taken."""
     visitor, site = await required_browser(request), site_of(request)
     fields = await read_form(request)
     visitor.check_form(fields.one(CSRF_FIELD))
     attempt = visitor.attempt(fields.one("attempt"))
-    return JSONResponse({"taken": bool(attempt) and await site.do(site.desks.call_off, attempt)})
+    made = await site.do(site.desks.call_off, attempt) if attempt else None
+    return JSONResponse({"taken": made is not None, "made": made or ""})

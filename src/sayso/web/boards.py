@@ -4,6 +4,7 @@ what changed."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -14,13 +15,15 @@ from sayso.operations.reader import Overview
 from sayso.presence import Whereabouts
 from sayso.roster import AgentAtWork
 from sayso.text import json_line, one_line
+from sayso.waiting_room import WaitingRequest
 from sayso.web.conversations import ConversationPage, Talked
 from sayso.web.sessions import Visitor
-from sayso.web.waiting_room import WaitingRequest
 from sayso.web.whereabouts import absence_data
 
 PAGE = 100
 """The most asks that one inbox shows, beside those of agents that have many open."""
+ALL = "all"
+"""In place of the mark of a listing: all that is needed is there."""
 END = b""
 """In place of an event: there will be none."""
 _MOST_UNREAD = 64
@@ -54,33 +57,49 @@ class VersionedItem(Protocol):
 T = TypeVar("T", bound=VersionedItem)
 
 
+def listing_mark(things: Sequence[VersionedItem]) -> str:
+    """Which things these are, in which order and version: a page that was drawn with them has their rows."""
+    known = json_line([[thing.id, thing.version] for thing in things])
+    return hashlib.blake2s(known.encode(), digest_size=9).hexdigest()
+
+
 class Listing(Generic[T]):
-    """Things in their order, as they were last told: which version of each, and its row."""
+    """Things in their order, as they were last told. Their rows are drawn when somebody has to be told of them."""
 
     def __init__(self, event: str, name: str, render: Callable[[T], str]) -> None:
         self._event, self._name, self._render = event, name, render
-        self._rows: dict[str, tuple[int | str, str]] = {}
+        self._things: dict[str, T] = {}
+        self._begun = False
+        self._drawn: dict[str, str] = {}
         self._facts: dict[str, object] = {}
 
     def update(self, things: Sequence[T], **facts: object) -> bytes | None:
-        """Take them in as they are now. The event that tells of what changed, None when nothing did."""
-        before, order, known = self._rows, list(self._rows), self._facts
-        self._rows, self._facts = {thing.id: self._row(thing) for thing in things}, facts
-        changed = [key for key, row in self._rows.items() if before.get(key) != row]
-        return self._told(changed) if changed or order != list(self._rows) or known != facts else None
+        """Take them in as they are now. The event that tells of what changed, None when nothing did. At first, when
+        nobody has been told anything, that is nothing."""
+        before, known, begun = self._things, self._facts, self._begun
+        self._begun = True
+        self._things, self._facts = {thing.id: thing for thing in things}, facts
+        same = {key for key, now in self._things.items() if key in before and before[key].version == now.version}
+        self._drawn = {key: row for key, row in self._drawn.items() if key in same}
+        changed = [key for key in self._things if key not in same]
+        is_news = changed or list(before) != list(self._things) or known != facts
+        return self._told(changed) if begun and is_news else None
 
-    def whole(self) -> bytes:
-        """The event that tells everything."""
-        return self._told(list(self._rows))
+    def whole(self, has: str = "") -> bytes:
+        """The event that tells everything: without the rows, if those of this mark are there, or none is needed."""
+        mark = listing_mark(list(self._things.values()))
+        return self._told([] if has in (mark, ALL) else list(self._things))
 
-    def _row(self, thing: T) -> tuple[int | str, str]:
-        known = self._rows.get(thing.id)
-        return known if known and known[0] == thing.version else (thing.version, self._render(thing))
+    def _row(self, key: str) -> str:
+        if key not in self._drawn:
+            self._drawn[key] = self._render(self._things[key])
+        return self._drawn[key]
 
     def _told(self, changed: Sequence[str]) -> bytes:
         data = {
-            self._name: [[key, version] for key, (version, _) in self._rows.items()],
-            "rows": {key: self._rows[key][1] for key in changed},
+            self._name: [[key, thing.version] for key, thing in self._things.items()],
+            "rows": {key: self._row(key) for key in changed},
+            "mark": listing_mark(list(self._things.values())),
             **self._facts,
         }
         return f"event: {self._event}\ndata: {json_line(data)}\n\n".encode()
@@ -137,9 +156,11 @@ class StreamBoard:
         )
         return [event for event in told if event]
 
-    def whole(self) -> list[bytes]:
-        listings = (self._inbox, self._commands, self._conversations, self._agents)
-        return [*(listing.whole() for listing in listings), self._absence, self._connecting]
+    def whole(self, has: str = "") -> list[bytes]:
+        """Everything, but for the rows of the inbox where the page already `has` them."""
+        listings = (self._commands, self._conversations, self._agents)
+        told = [self._inbox.whole(has), *(listing.whole() for listing in listings)]
+        return [*told, self._absence, self._connecting]
 
 
 def _presence_event(absence: Whereabouts | None) -> bytes:

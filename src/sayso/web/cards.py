@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from sayso.agents.model import Run
+from sayso.agents.model import Run, RunState
+from sayso.asks import words
 from sayso.asks.model import CLIENT_FORM, Ask, Away, Question, State
 from sayso.dialects import relay
 from sayso.permissions.action import AllowScope
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.text import one_line
 from sayso.web import wording
+from sayso.web.permission_card import how_long
 
 _SAID_CHARACTERS = 400
 _HOW_FAR = {
     AllowScope.ONCE: "",
-    AllowScope.SESSION: " for the rest of the run",
+    AllowScope.SESSION: " {}",
     AllowScope.TOOL: ", and every call of this tool for the rest of the session",
 }
 _HERE = ("", "browser", "relay")
@@ -42,13 +44,22 @@ class Since(IntEnum):
     NOTHING = 0
     WENT_ON = 1
     ENDED = 2
+    INTERRUPTED = 3
+
+
+_LET_GO = {
+    Since.NOTHING: "stopped waiting",
+    Since.WENT_ON: "stopped waiting",
+    Since.ENDED: "ended",
+    Since.INTERRUPTED: "was interrupted",
+}
 
 
 def since(ask: Ask, run: Run, heard_at: int) -> Since:
     """`heard_at` is when the agent of the run was last heard of."""
     if run.state.ended or ask.asker.run != run.id:
         # In this turn of the conversation, or in one before.
-        return Since.ENDED
+        return Since.INTERRUPTED if run.state is RunState.STOPPED else Since.ENDED
     return Since.WENT_ON if ask.delivered and ask.ended_at and heard_at >= ask.ended_at else Since.NOTHING
 
 
@@ -62,7 +73,9 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
         case State.ANSWERED if ask.wait and not ask.delivered:
             return sent(agent)
         case State.ANSWERED if verdict := verdict_of(ask):
-            return Card(state="answered", text=_decided(verdict), note=_elsewhere(ask))
+            # Its client may say that it was done all the same.
+            noted = f". {ask.outcome.noted}" if ask.outcome and ask.outcome.noted else ""
+            return Card(state="answered", text=f"{_decided(ask, verdict)}{noted}", note=_elsewhere(ask))
         case State.ANSWERED if ask.delivered and since is Since.NOTHING:
             return sent(agent)
         case State.ANSWERED:
@@ -74,8 +87,7 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
         case State.SUPERSEDED:
             return Card(state="closed", text="A newer question took the place of this one")
         case State.EXPIRED if ask.abandoned:
-            how = "ended" if since is Since.ENDED else "stopped waiting"
-            return Card(state="closed", text=f"{agent} {how} before anybody decided")
+            return Card(state="closed", text=f"{agent} {_LET_GO[since]} before anybody decided")
         case State.EXPIRED:
             return Card(state="closed", text="Nobody decided in time" if ask.is_permission else "Question expired")
     reason = ask.outcome.reason if ask.outcome else ""
@@ -124,12 +136,12 @@ def answered(words: str, note: str = "") -> Card:
     return Card(state="answered", text=f"You answered: {words}" if words else "You answered", note=note)
 
 
-def _decided(verdict: Verdict) -> str:
+def _decided(ask: Ask, verdict: Verdict) -> str:
     """What a person decided about a permission. Everything but a plain allow was a no."""
     if verdict.allowed and verdict.edited:
         return "You allowed this as you edited it"
     if verdict.allowed:
-        return f"You allowed this{_HOW_FAR[verdict.scope]}"
+        return f"You allowed this{_HOW_FAR[verdict.scope].format(how_long(ask))}"
     because = one_line(verdict.because, _SAID_CHARACTERS)
     if verdict.decision is Decision.NOT_DONE:
         return f"You allowed this, but it was not done: it {because}"
@@ -150,4 +162,4 @@ def _elsewhere(ask: Ask) -> str:
     surface = ask.outcome.surface if ask.outcome else ""
     if surface == CLIENT_FORM:
         return f"through {wording.client(ask)}'s own form"
-    return f"in the {one_line(surface, 40)}" if surface not in _HERE else ""
+    return words.place(surface, 40) if surface not in _HERE else ""

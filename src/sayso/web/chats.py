@@ -7,12 +7,13 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.chats.linking import invite
 from sayso.chats.model import ChatKind
-from sayso.errors import NotFound
+from sayso.errors import InvalidInput, NotFound
 from sayso.web.fields import Fields, read_form
-from sayso.web.push import read_wishes_form
+from sayso.web.refusal import in_words
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.settings import settings_page
 from sayso.web.site import Site, site_of
+from sayso.web.wishing import RefusedWishes, read_wishes_form
 
 
 async def link(request: Request) -> Response:
@@ -24,7 +25,12 @@ async def link(request: Request) -> Response:
 
 async def wish(request: Request) -> Response:
     visitor, site, fields = await _form(request)
-    await site.do(site.desks.chats.wish, fields.one("link"), visitor.user, read_wishes_form(fields))
+    chat, wishes = fields.one("link"), read_wishes_form(fields)
+    try:
+        await site.do(site.desks.chats.wish, chat, visitor.user, wishes)
+    except InvalidInput as error:
+        refused = RefusedWishes(wishes=wishes, why=in_words(error), link=chat)
+        return await settings_page(request, visitor, refused=refused)
     return RedirectResponse("/settings?chat=saved#chats", 303)
 
 

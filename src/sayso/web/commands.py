@@ -22,6 +22,7 @@ from sayso.running.output import Found, OutputLines
 from sayso.trust import real
 from sayso.web.fields import read_form
 from sayso.web.pages import page
+from sayso.web.printed import is_numbered
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 
@@ -38,6 +39,7 @@ class Panel:
 
     stream: str
     lines: OutputLines
+    first_line: int | None = None
     is_newest: bool = True
 
     @property
@@ -146,15 +148,20 @@ def _printed(request: Request, reader: OperationReader, view: View) -> dict[str,
     if alone in STREAMS or any(stream in request.query_params for stream in STREAMS):
         wanted = [alone] if alone in STREAMS else STREAMS
         return {"panels": [_panel(request, reader, view, stream) for stream in wanted], "both": None}
-    return {"panels": [], "both": reader.newest_of_both(view.part, limit=SHOWN_BYTES), "shown": SHOWN_BYTES}
+    both = reader.newest_of_both(view.part, limit=SHOWN_BYTES)
+    first = both.first_line if is_numbered(both.first_line, both.parts) else None
+    return {"panels": [], "both": both, "first_line": first, "shown": SHOWN_BYTES}
 
 
 def _panel(request: Request, reader: OperationReader, view: View, stream: str) -> Panel:
     place = request.query_params.get(stream, "")
     if not _OFFSET.fullmatch(place):
-        return Panel(stream=stream, lines=reader.newest_lines(view.part, stream, limit=SHOWN_BYTES))
-    lines = reader.lines(view.part, stream, offset=int(place), limit=SHOWN_BYTES)
-    return Panel(stream=stream, lines=lines, is_newest=False)
+        lines = reader.newest_lines(view.part, stream, limit=SHOWN_BYTES)
+    else:
+        lines = reader.lines(view.part, stream, offset=int(place), limit=SHOWN_BYTES)
+    before = reader.lines_before(view.part, stream, lines.offset)
+    first = None if before is None else before + 1
+    return Panel(stream=stream, lines=lines, first_line=first, is_newest=not _OFFSET.fullmatch(place))
 
 
 def _search(request: Request, reader: OperationReader, view: View) -> Search:

@@ -16,27 +16,36 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from sayso.bridge import Patience
 from sayso.errors import SignInRefused
 from sayso.oauth import can_sign_in
 from sayso.oauth.clients import Registrations, returns_to, source_of
 from sayso.oauth.documents import ClientDocuments
 from sayso.oauth.places import MCP, RESOURCE_METADATA, SERVER_METADATA, OAuthPlace, place_of
 from sayso.protocol.seal import Signed
+from sayso.waiting_room import CONNECTED, MOST_WAITING, REFUSED, WaitingRequest
 from sayso.web.events import News
 from sayso.web.fields import read_form, read_strangers_body
 from sayso.web.pages import page
 from sayso.web.security import CONTENT_POLICY
 from sayso.web.sessions import CSRF_FIELD, Visitor, form_token, is_home, required_browser, set_form_token
 from sayso.web.site import Site, site_of
-from sayso.web.waiting_room import WaitingRoom
 
 if TYPE_CHECKING:
     from sayso.oauth.server import OAuthReply, OAuthServer, Parameters
 
 _LONGEST_QUERY = 8192
+_LISTENS = 25.0
+"""Seconds for which a page waits for news in one request; then it asks again."""
+_MOST_LISTENING = 32
+"""How many pages do so at once: nobody knows who they are."""
 _FORM = "application/x-www-form-urlencoded"
 _BEGIN_AGAIN = "Begin again in the program that wants to connect."
 _ANSWERED = f"This request was answered, or has waited for too long. {_BEGIN_AGAIN}"
+_NO_ROOM = (
+    f"{MOST_WAITING} programs wait already to be let in. If you did not begin all of them, send them away: in the "
+    f"settings of your inbox, below “Connected agents”. {_BEGIN_AGAIN}"
+)
 _NOT_HERE = "There is no sign-in for agents here. They come in by tokens: `sayso token add NAME`."
 _NEEDS_EXTRA = "Signing in needs one more package: install Sayso again, with '.[oauth]' in place of the dot. "
 _NEEDS_TLS = "Agents can sign in over TLS (`--url https://…`) or on the machine where Sayso runs, and nowhere else. "
@@ -52,7 +61,9 @@ def routes() -> list[BaseRoute]:
         Route("/oauth/token", token, methods=["POST"]),
         Route("/oauth/revoke", revoke, methods=["POST"]),
         Route("/oauth/authorize", authorize, methods=["GET"]),
+        Route("/oauth/waiting", send_away, methods=["POST"]),
         Route("/oauth/waiting/{waiting}", show_waiting, methods=["GET"]),
+        Route("/oauth/waiting/{waiting}/said", said, methods=["GET"]),
         Route("/oauth/decide", decide, methods=["POST"]),
         Route("/settings/connections", disconnect, methods=["POST"]),
     ]
@@ -63,7 +74,8 @@ class SignInDesk:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self.waiting = WaitingRoom()
+        self.waiting = site.desks.waiting_room
+        self.listening = 0
         self._registrations = Registrations(Signed(self._key, "oauth-client"))
         self._consents = Signed(self._key, "oauth-consent")
         self._documents = ClientDocuments(site.config.client_documents)
@@ -181,22 +193,57 @@ async def authorize(request: Request) -> Response:
         raise HTTPException(414, f"What the program sent along is over {_LONGEST_QUERY:,} characters.")
     if request.headers.get("sec-fetch-dest", "document") != "document":
         raise HTTPException(400, "This is a page for people: open it in a window of its own.")
+    site, room, issuer = site_of(request), desk_of(request).waiting, server.place.issuer
+    known = await site.do(room.known, issuer, query)
     if is_home(request):
-        return await _ask(request, await required_browser(request), server.place.issuer, query, "")
-    name = await site_of(request).do(_name_of, server, _read(query))
-    waiting = desk_of(request).waiting.take_in(name, server.place.issuer, query)
-    _news(request).look()
+        visitor = await required_browser(request)
+        if known and known.said:
+            return page(request, "connect_decided.html", visitor, decided=known)
+        return await _ask(request, visitor, issuer, query, "")
+    if known and known.said:
+        return page(request, "connect_decided.html", decided=known)
+    name = await site.do(_name_of, server, _read(query))
+    waiting = await site.do(room.take_in, name, issuer, query)
+    if waiting is None:
+        raise HTTPException(503, _NO_ROOM, {"Retry-After": f"{await site.do(room.next_place) // 1000}"})
     token, then = form_token(request), f"/oauth/waiting/{waiting.id}"
-    response = page(request, "connect_elsewhere.html", waiting=waiting, token=token, next_path=then)
+    minutes = round(room.time_left(waiting) / 60_000) or 1
+    response = page(request, "connect_elsewhere.html", waiting=waiting, minutes=minutes, token=token, next_path=then)
     set_form_token(request, response, token)
     return response
+
+
+async def said(request: Request) -> Response:
+    """What became of a request, for the page that its program has opened: as soon as somebody has decided, else after a
+    while. Whoever knows its name may ask."""
+    desk, site, news = desk_of(request), site_of(request), _news(request)
+    if desk.listening >= _MOST_LISTENING or news.stopping:
+        raise HTTPException(503, "Ask again in a while.", {"Retry-After": "5"})
+    desk.listening += 1
+    try:
+        found = await _decided_request(site, news, request.path_params["waiting"])
+    finally:
+        desk.listening -= 1
+    return JSONResponse({"said": found.said if found else "nothing"})
+
+
+async def _decided_request(site: Site, news: News, waiting: str) -> WaitingRequest | None:
+    """A request once somebody has decided on it, or as it is after a while; None once it has waited for too long."""
+    room, rung = site.desks.waiting_room, news.next_ring
+    found = await site.do(room.find, waiting)
+    async with Patience(min(_LISTENS, room.time_left(found) / 1000 if found else 0.0)):
+        while found and not found.said and not news.stopping:
+            await rung.wait()
+            rung = news.next_ring
+            found = await site.do(room.find, waiting)
+    return await site.do(room.find, waiting)
 
 
 async def show_waiting(request: Request) -> Response:
     """The same for what waits in the inbox."""
     visitor = await required_browser(request)
-    waiting = desk_of(request).waiting.find(request.path_params["waiting"])
-    if waiting is None:
+    waiting = await site_of(request).do(desk_of(request).waiting.find, request.path_params["waiting"])
+    if waiting is None or waiting.said:
         raise HTTPException(404, _ANSWERED)
     return await _ask(request, visitor, waiting.issuer, waiting.query, waiting.id)
 
@@ -205,7 +252,7 @@ async def _ask(request: Request, visitor: Visitor, issuer: str, query: str, wait
     desk, site = desk_of(request), site_of(request)
     server = await site.do(desk.server, issuer)
     client, uri = await site.do(_wanted, server, _read(query))
-    known = desk.waiting.find(waiting)
+    known = await site.do(desk.waiting.find, waiting)
     response = page(
         request,
         "connect.html",
@@ -223,6 +270,14 @@ async def _ask(request: Request, visitor: Visitor, issuer: str, query: str, wait
     return response
 
 
+async def send_away(request: Request) -> Response:
+    """A person wants none of those that wait. The browser goes nowhere, and the programs hear nothing."""
+    visitor = await required_browser(request)
+    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    await site_of(request).do(desk_of(request).waiting.clear)
+    return RedirectResponse("/settings#connections", 303)
+
+
 async def decide(request: Request) -> Response:
     """What a person said. The browser goes back to the program, with a code or with a no."""
     visitor, site = await required_browser(request), site_of(request)
@@ -231,14 +286,14 @@ async def decide(request: Request) -> Response:
     desk = desk_of(request)
     issuer, query, waiting = desk.opened(visitor, fields.one("sealed"))
     said = fields.one("said")
-    if said not in ("connect", "no"):
-        raise HTTPException(400, "`said` must be connect or no.")
-    if waiting and desk.waiting.find(waiting) is None:
-        raise HTTPException(409, _ANSWERED)
+    if said not in (CONNECTED, REFUSED):
+        raise HTTPException(400, f"`said` must be {CONNECTED} or {REFUSED}.")
     server = await site.do(desk.server, issuer)
-    reply = await site.do(_decided, server, _read(query), visitor.user if said == "connect" else "")
-    desk.waiting.done(waiting)
-    _news(request).look()
+    await site.do(_wanted, server, _read(query))
+    # Noted first: of two who decide at once, one is told that it was decided, and no code is made twice.
+    if not await site.do(desk.waiting.decide, waiting, issuer, query, said):
+        raise HTTPException(409, _ANSWERED)
+    reply = await site.do(server.decide, _read(query), visitor.user if said == CONNECTED else "")
     return RedirectResponse(reply.location, 303)
 
 
@@ -261,11 +316,6 @@ def _wanted(server: OAuthServer, parameters: Parameters) -> tuple[object, str]:
         why = error.get_error_description() or error.error
         raise SignInRefused(f"The program asked for something that is not allowed: {why}") from error
     return grant.request.client.about, grant.redirect_uri
-
-
-def _decided(server: OAuthServer, parameters: Parameters, user: str) -> OAuthReply:
-    _wanted(server, parameters)
-    return server.decide(parameters, user)
 
 
 def _name_of(server: OAuthServer, parameters: Parameters) -> str:

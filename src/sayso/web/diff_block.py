@@ -28,8 +28,9 @@ class _Line:
 
     def html(self, pattern: re.Pattern[str] | None) -> str:
         number = f' data-n="{self.number}"' if self.number else ""
+        is_code = self.look != " hunk" and not self.text.startswith("\\")
         # The mark at the beginning has no colour.
-        html = line_html(self.text, pattern if self.look != " hunk" else None, begin=1, whole_word=_WHOLE_WORD)
+        html = line_html(self.text, pattern if is_code else None, begin=1, whole_word=_WHOLE_WORD)
         return f'<div class="line{self.look}"{number}>{html or "<br>"}</div>'
 
 

@@ -2,7 +2,7 @@
 connecting and then whenever it changes.
 
 One look at the store serves all streams of a person. A stream that was cut off misses nothing: the next one begins
-with everything.
+with everything, but for the rows that the page says it has.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.exceptions import HTTPException
@@ -26,12 +26,11 @@ from sayso.records import replace
 from sayso.web.boards import PAGE, Drawing, OpenStream, SeenByPerson, StreamBoard
 from sayso.web.conversations import Conversations
 from sayso.web.fields import read_form
-from sayso.web.glances import Glances
+from sayso.web.glances import Glances, SessionNews
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.snoozing import snoozed_by
 from sayso.web.tabs import GRACE, Tabs, Told, told
-from sayso.web.waiting_room import WaitingRequest
 from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
@@ -56,20 +55,12 @@ _BYE_EVENT = b"event: bye\ndata: \n\n"
 class News:
     """All open streams of this process, and the one watcher that feeds them."""
 
-    def __init__(
-        self,
-        site: Site,
-        conversations: Conversations,
-        glances: Glances,
-        drawing: Drawing,
-        connecting: Callable[[], Sequence[WaitingRequest]],
-    ) -> None:
-        """`connecting` tells which programs wait for somebody to let them in."""
-        self._site, self._conversations, self._glances = site, conversations, glances
-        self._drawing, self._connecting = drawing, connecting
+    def __init__(self, site: Site, conversations: Conversations, glances: Glances, drawing: Drawing) -> None:
+        self._site, self._conversations, self._glances, self._drawing = site, conversations, glances, drawing
         self._boards: dict[str, StreamBoard] = {}
         self._watching = Watching(site.reader)
         self._rung = asyncio.Event()
+        self._sessions = SessionNews(glances, self._rung.set)
         self._rings = Rings()
         self.stopping = False
         self._tabs = Tabs(site.config.away_after / 1000)
@@ -89,20 +80,22 @@ class News:
                 yield
             finally:
                 self.stopping = True
+                self._rings.ring()
                 for reader in self._readers():
                     reader.end()
                 await seen_through(self._stop(watchers))
 
     async def _stop(self, watchers: BackgroundTasks) -> None:
         await watchers.cancel()
+        self._sessions.stop()
         await self._go_away()
 
-    async def stream(self, visitor: Visitor, watched: Sequence[Operation] = ()) -> AsyncIterator[bytes]:
+    async def stream(self, visitor: Visitor, watched: Sequence[Operation] = (), has: str = "") -> AsyncIterator[bytes]:
         """What one stream says, until its session ends, it is cut off, or the server stops. With it goes what becomes
-        of the commands that are looked at in this browser."""
+        of the commands that are looked at in this browser. `has` is the mark of the inbox that the page shows."""
         reader = OpenStream(visitor)
         try:
-            await self._join(reader)
+            await self._join(reader, has)
             for operation in watched:
                 self._watching.begin(operation.id, reader.tell)
             yield _OPENING
@@ -114,10 +107,6 @@ class News:
         finally:
             self._watching.end(reader.tell)
             self._leave(reader)
-
-    def look(self) -> None:
-        """Something has changed that is not in the store."""
-        self._rung.set()
 
     def end_session(self, secret: str) -> None:
         """The streams of a browser that signed out."""
@@ -136,6 +125,11 @@ class News:
                     await rung.wait()
         return ask
 
+    @property
+    def next_ring(self) -> asyncio.Event:
+        """Set when the store has changed, and when this server stops."""
+        return self._rings.next
+
     async def ended(self, ask_id: str) -> None:
         """Until this ask is no longer pending. Whoever waits limits the time."""
         while True:
@@ -146,7 +140,7 @@ class News:
 
     # Coming and going
 
-    async def _join(self, reader: OpenStream) -> None:
+    async def _join(self, reader: OpenStream, has: str) -> None:
         board = self._boards.get(reader.user)
         if board is None:
             # Looked at before anyone else can find it, so that nobody is told an empty inbox.
@@ -154,7 +148,7 @@ class News:
             for seen in (await self._site.do(self._seen_by, [reader.user])).values():
                 fresh.update(seen)
             board = self._boards.setdefault(reader.user, fresh)
-        for event in board.whole():
+        for event in board.whole(has):
             reader.tell(event)
         board.readers.add(reader)
         # Something may have changed since that look.
@@ -229,6 +223,7 @@ class News:
     async def _look(self) -> None:
         await self._show_onlookers()
         if not self._boards:
+            self._sessions.stop()
             return
         now = time.monotonic()
         boards = dict(self._boards)
@@ -240,6 +235,7 @@ class News:
             else:
                 for reader in board.readers:
                     reader.end(_BYE_EVENT)
+        await self._sessions.go_on(boards, self._site.read)
         if now - self._dead_looked_at >= LOOK_EVERY:
             # After the news, which must not wait for this. What it changes rings the bell.
             self._dead_looked_at = now
@@ -247,7 +243,7 @@ class News:
 
     async def _glance(self, board: StreamBoard, seen: SeenByPerson, user: str) -> None:
         """After the news, which must not wait for files."""
-        if self._glances.is_due(seen.agents, user):
+        if self._sessions.is_due(seen.agents, user):
             agents = await self._site.read(self._glances.told, seen.agents, user)
             _tell(board, replace(seen, agents=agents))
 
@@ -271,7 +267,7 @@ class News:
             talk=self._conversations.newest(user),
             agents=[self._glances.known(agent, user) for agent in at_work],
             absence=site.desks.presence.absence(user),
-            connecting=self._connecting(),
+            connecting=site.desks.waiting_room.all(),
         )
 
     def _end_the_dead(self) -> None:
@@ -301,7 +297,7 @@ async def events(request: Request) -> Response:
     news: News = request.app.state.news
     if news.stopping:
         raise HTTPException(503, "This server is stopping.", {"Retry-After": "1"})
-    stream = news.stream(visitor, await _watched(request, visitor))
+    stream = news.stream(visitor, await _watched(request, visitor), request.query_params.get("has", ""))
     # A proxy that gathered the events first would hold them back.
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

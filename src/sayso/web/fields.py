@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from sayso.records import record
 
-MOST_BYTES = 16 * 1024 * 1024
+MIB = 1024 * 1024
+MOST_BYTES = 16 * MIB
 FROM_STRANGERS = 64 * 1024
 """Of whom nothing is known yet; a sign-in link and its form are far shorter."""
-MOST_FIELDS = 20_000
+MOST_FIELDS, MOST_FILES = 20_000, 1_000
 _FORM = "application/x-www-form-urlencoded"
 _WITH_FILES = "multipart/form-data"
-_BOUNDARY = re.compile(r'boundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?')
-_NAME = re.compile(r'[;\s]name="([^"\r\n]{1,100})"')
-_FILE_NAME = re.compile(r'[;\s]filename="([^"\r\n]{0,1000})"')
 
 
 @record
@@ -56,10 +55,12 @@ class Intake:
         self._most, self._short, self._held = most, short, 0
 
     async def read(self, request: Request, most: int) -> bytes:
-        """The whole body; one that is too long, or finds no room, is refused before it is taken in."""
+        return b"".join([part async for part in self.stream(request, most)])
+
+    async def stream(self, request: Request, most: int) -> AsyncGenerator[bytes]:
+        """The body, part by part; one that is too long, or finds no room, is refused before it is taken in."""
         if int(request.headers.get("content-length", 0)) > most:
             raise _too_long(most)
-        parts: list[bytes] = []
         size = 0
         try:
             async for part in request.stream():
@@ -69,8 +70,7 @@ class Intake:
                     raise _too_long(most)
                 if self._held > self._most and size > self._short:
                     raise HTTPException(503, "Too much is being sent at once. Try again.", {"Retry-After": "5"})
-                parts.append(part)
-            return b"".join(parts)
+                yield part
         finally:
             self._held -= size
 
@@ -79,7 +79,8 @@ _KNOWN, _STRANGERS = Intake(128 * 1024 * 1024), Intake(8 * 1024 * 1024)
 
 
 def _too_long(most: int) -> HTTPException:
-    return HTTPException(413, f"At most {most // 1024:,} KiB can be sent at once.")
+    shown = f"{most // MIB} MiB" if most >= MIB else f"{most // 1024} KiB"
+    return HTTPException(413, f"This is too much: at most {shown} can be sent at once. Send less of it.")
 
 
 async def read_form(request: Request) -> Fields:
@@ -88,31 +89,36 @@ async def read_form(request: Request) -> Fields:
 
 async def read_form_with_files(request: Request) -> Fields:
     """The same, also where files are sent along."""
-    sent, _, parameters = request.headers.get("content-type", "").partition(";")
-    boundary = _BOUNDARY.fullmatch(parameters.strip())
-    if sent.strip().lower() != _WITH_FILES or not boundary:
+    if _type_of(request) != _WITH_FILES:
         return await read_form(request)
+    body = _KNOWN.stream(request, MOST_BYTES)
+    limits = {"max_files": MOST_FILES, "max_fields": MOST_FIELDS, "max_part_size": MOST_BYTES}
+    try:
+        sent = await _InMemory(request.headers, body, **limits).parse()
+    except MultiPartException as error:
+        if error.message.startswith("Too many"):
+            raise HTTPException(413, f"A form has at most {MOST_FIELDS:,} fields and {MOST_FILES:,} files.") from error
+        raise HTTPException(400, f"This form cannot be read: {error.message}") from error
     values: dict[str, list[str]] = {}
     files: dict[str, list[SentFile]] = {}
-    for head, content in _parts(await read_body(request), boundary[1].encode()):
-        name = _NAME.search(head)
-        if name and (called := _FILE_NAME.search(head)):
-            # As browsers spell a quotation mark in a name.
-            files.setdefault(name[1], []).append(SentFile(name=called[1].replace("%22", '"'), data=content))
-        elif name:
-            values.setdefault(name[1], []).append(content.decode(errors="replace"))
+    for name, given in sent.multi_items():
+        if isinstance(given, str):
+            values.setdefault(name, []).append(given)
+        else:
+            files.setdefault(name, []).append(_file(given))
     return Fields(values, files)
 
 
-def _parts(body: bytes, boundary: bytes) -> Iterator[tuple[str, bytes]]:
-    """The head and the content of each part; what is not ended is none."""
-    parts = (b"\r\n" + body).split(b"\r\n--" + boundary)
-    if len(parts) > MOST_FIELDS:
-        raise HTTPException(413, f"A form has at most {MOST_FIELDS:,} fields.")
-    for part in parts[1:-1]:
-        head, found, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
-        if found:
-            yield head.decode(errors="replace"), content
+class _InMemory(MultiPartParser):
+    """What people send along is read here, and lies in no file of the system's."""
+
+    spool_max_size = MOST_BYTES + 1
+
+
+def _file(sent: UploadFile) -> SentFile:
+    with sent.file as opened:
+        # As browsers spell a quotation mark in a name.
+        return SentFile(name=(sent.filename or "").replace("%22", '"'), data=opened.read())
 
 
 async def read_strangers_form(request: Request) -> Fields:
@@ -120,8 +126,7 @@ async def read_strangers_form(request: Request) -> Fields:
 
 
 async def _form(request: Request, read: Callable[[Request], Awaitable[bytes]]) -> Fields:
-    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if sent != _FORM:
+    if _type_of(request) != _FORM:
         raise HTTPException(415, f"A form is sent as {_FORM}.")
     text = (await read(request)).decode("ascii", "replace")
     values: dict[str, list[str]] = {}
@@ -132,6 +137,10 @@ async def _form(request: Request, read: Callable[[Request], Awaitable[bytes]]) -
     for name, value in pairs:
         values.setdefault(name, []).append(value)
     return Fields(values)
+
+
+def _type_of(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def read_body(request: Request) -> bytes:

@@ -14,14 +14,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from sayso.asks.draft import Draft, Said
-from sayso.asks.model import Ask, Attachment
+from sayso.asks import draft
+from sayso.asks.draft import Draft
+from sayso.asks.model import Ask
 from sayso.dialects.outcomes import attachment_data
 from sayso.errors import InvalidInput, SaysoError
 from sayso.pictures import media_type
 from sayso.records import replace
 from sayso.web.fields import Fields, read_form_with_files
-from sayso.web.refusal import error_data, status_of
+from sayso.web.refusal import error_data, in_words, status_of
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 
@@ -43,12 +44,18 @@ def routes() -> list[BaseRoute]:
 async def add(request: Request) -> Response:
     """Keep what a page sends as soon as it is chosen, so that the answer itself is short and nothing is sent twice."""
     visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form_with_files(request)
+    try:
+        fields = await read_form_with_files(request)
+    except HTTPException as error:
+        return JSONResponse(error_data(error.detail), error.status_code, error.headers)
     visitor.check_form(fields.one(CSRF_FIELD))
     ask = await site.ask(request.path_params["ask"], visitor.user)
     try:
         work, sent_files = site.desk.add_attachment, fields.files("file")
         added = [await site.do(work, ask.id, visitor.user, each.name, each.data) for each in sent_files]
+    except InvalidInput as error:
+        # A page has one field for files, which is not worth a name.
+        return JSONResponse(error_data(in_words(error), error.problems), status_of(error))
     except SaysoError as error:
         return JSONResponse(error_data(str(error)), status_of(error))
     return JSONResponse({"attachments": [attachment_data(each) for each in added]})
@@ -56,14 +63,9 @@ async def add(request: Request) -> Response:
 
 async def with_known(site: Site, visitor: Visitor, ask: Ask, entries: Draft) -> Draft:
     """What was entered, with what is known of the files that this person has added; others are left out."""
-    if not any(said.attachments for said in entries.said.values()):
+    if not entries.has_files:
         return entries
-    there = {each.id: each for each in await site.do(site.desk.added, ask.id, visitor.user)}
-    return replace(entries, said={name: _known(said, there) for name, said in entries.said.items()})
-
-
-def _known(said: Said, there: Mapping[str, Attachment]) -> Said:
-    return replace(said, attachments=tuple(there[each.id] for each in said.attachments if each.id in there))
+    return draft.with_known(entries, await site.do(site.desk.added, ask.id, visitor.user))
 
 
 async def with_sent(
@@ -77,7 +79,7 @@ async def with_sent(
             try:
                 added = await site.do(site.desk.keep_attachment, ask.id, visitor.user, file.name, file.data)
             except InvalidInput as error:
-                problems[place] = " ".join(problem.text for problem in error.problems)
+                problems[place] = in_words(error)
             else:
                 unique = {each.id: each for each in (*said.attachments, added)}
                 entries = entries.put(question, replace(said, attachments=tuple(unique.values())))

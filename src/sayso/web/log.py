@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sayso.asks import words
 from sayso.chain import LogEntry, LogKind
 from sayso.clock import now_ms
 from sayso.permissions import log_words
@@ -104,7 +105,7 @@ class LogWording:
         """Who, and where."""
         event = entry.event
         person = "you" if event.person == self._user else one_line(event.person or event.rule, NAME_WIDTH)
-        where = f" in {one_line(event.surface, NAME_WIDTH)}" if event.surface else ""
+        where = f" {words.place(event.surface, NAME_WIDTH)}" if event.surface else ""
         return f"by {person}{where}" if person else ""
 
     def ran(self, outcome: LoggedOutcome) -> str:

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,6 +18,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore, linkify
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup
@@ -28,6 +30,8 @@ MOST_CHARACTERS = 10_000
 """The longest text that is shown in place; the whole of a longer one has a page of its own."""
 _MOST_BRACKETS = 500
 """Brackets that open nothing make the parser slow; no honest text of this length has as many."""
+_MOST_ADDRESSES = 50
+"""Of more addresses than these none becomes a link by itself: looking for them would be slow."""
 _HEADLINE_CHARACTERS = 1_000
 _HEADING_CHARACTERS = 240
 _ONE_PARAGRAPH = re.compile(r"<p>((?:(?!<p>).)*)</p>\s*")
@@ -39,8 +43,12 @@ _TAGS = {
     *("div", "span"),
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
+_BARE, _TASK = "bare", "task"
+"""A link that shows its whole address; an item of a list that is done or not."""
+_TASK_MARK = re.compile(r"\[([ xX])\] ")
 _BREAKS = {"softbreak": " ", "hardbreak": " ", "html_inline": ""}
 _WORD = re.compile(r"\S+")
+_BACKTICKS = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _SCHEMES = {"http", "https", "mailto"}
 _PRIVATE_NAME = re.compile(r"sayso-[a-z2-7]{16,}\.localhost")
 """What `accounts.py` calls the inboxes of this machine, however a browser is made to read it."""
@@ -96,6 +104,13 @@ def unbroken(text: str) -> Markup:
     return Markup(_whole_words(text, '<span class="unbroken">'))  # noqa: S704
 
 
+def with_code(text: str) -> Markup:
+    """Plain words in which only what stands between backticks is a mark."""
+    parts = _BACKTICKS.split(text)
+    shown = (f"<code>{_code(part)}</code>" if place % 2 else escapeHtml(part) for place, part in enumerate(parts))
+    return Markup("".join(shown))  # noqa: S704
+
+
 def _whole_words(text: str, opening: str) -> str:
     return _WORD.sub(lambda word: f"{opening}{word[0]}</span>" if "-" in word[0] else word[0], escapeHtml(text))
 
@@ -117,7 +132,7 @@ def _clean(html: str) -> str:
         html,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        allowed_classes={"span": {f"code-{colour}" for colour in COLOURS}},
+        allowed_classes={"span": {f"code-{colour}" for colour in COLOURS}, "a": {_BARE}, "li": {_TASK}},
         url_schemes=_SCHEMES,
         url_relative="deny",
         attribute_filter=_own_names_unlinked,
@@ -144,6 +159,27 @@ def _table(
 ) -> str:
     """A table that is too wide scrolls; its words are never broken."""
     return "<div><table>\n" if tokens[place].nesting > 0 else "</table></div>\n"
+
+
+def _link_addresses(state: StateCore) -> None:
+    """Bare addresses become links; none where something that cannot be seen might have been part of one."""
+    if state.src.count("://") <= _MOST_ADDRESSES and "<U+" not in state.src:
+        linkify(state)
+    for token in state.tokens:
+        for link, text in pairwise(token.children or ()):
+            if link.type == "link_open" and link.info == "auto" and text.content == link.attrGet("href"):
+                link.attrSet("class", _BARE)
+
+
+def _mark_tasks(state: StateCore) -> None:
+    """`- [x]` is an item that is done. Nobody can tick it here, so it is no box to tick."""
+    for item, _, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if item.type != "list_item_open" or not inline.children:
+            continue
+        first = inline.children[0]
+        if found := _TASK_MARK.match(first.content):
+            item.attrSet("class", _TASK)
+            first.content = ("☐ " if found[1] == " " else "☑ ") + first.content[found.end() :]
 
 
 def _make_printable(tokens: Sequence[Token]) -> None:
@@ -185,7 +221,16 @@ def _diff_line(line: str) -> str:
 
 def _parser() -> MarkdownIt:
     # Agents mean the line breaks they write.
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": True})
+    parser.enable(["table", "strikethrough"])
+    parser.core.ruler.enable("linkify")
+    assert parser.linkify is not None
+    # Only what is surely an address: `README.md` and `main.rs` are names of hosts as well.
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    for schema in ("//", "ftp:", "mailto:"):
+        parser.linkify.add(schema, None)
+    parser.core.ruler.at("linkify", _link_addresses)
+    parser.core.ruler.push("tasks", _mark_tasks)
     parser.disable(["image", "html_block", "html_inline"])
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)

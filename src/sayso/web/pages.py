@@ -32,13 +32,17 @@ from sayso.web import (
     entries,
     markdown,
     permission_card,
+    printed,
     row_wording,
     talk_wording,
     tool_wording,
     wording,
 )
+from sayso.web.boards import listing_mark
 from sayso.web.conversations import Talked
+from sayso.web.fields import MOST_BYTES
 from sayso.web.icons import icon
+from sayso.web.packing import pack
 from sayso.web.private_path import door_of, own_path
 from sayso.web.sessions import Visitor
 
@@ -92,7 +96,8 @@ def page(
             **context,
         )
     )
-    return HTMLResponse(html, status)
+    response = HTMLResponse(html, status)
+    return pack(request.scope, response) if visitor else response
 
 
 def _this_page(request: Request) -> str:
@@ -147,10 +152,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        # Else each row would have its files looked at for changes.
+        auto_reload=False,
     )
     environment.globals |= {
         "asset": asset,
         "icon": icon,
+        "listing_mark": listing_mark,
         "kind_of": row_wording.kind_of,
         "size_of": row_wording.size_of,
         "options_in_row": row_wording.options_in_row,
@@ -172,12 +180,14 @@ def _environment() -> Environment:
         "standing": wording.standing,
         "settled_by": wording.settled_by,
         "handover": wording.handover,
+        "reading_side": wording.reading_side,
         "chosen_labels": wording.chosen_labels,
         "not_chosen": wording.not_chosen,
         "passed_over": wording.passed_over,
         "said_in_short": cards.said,
         "happened": wording.happened,
         "problem_of": wording.problem_of,
+        "question_name": wording.question_name,
         "permission_card": permission_card.card_of,
         "edited_parts": permission_card.edited_parts,
         "row_card": permission_card.row_card_of,
@@ -187,6 +197,8 @@ def _environment() -> Environment:
         "wanted_action": action_of,
         "command": command_wording,
         "how": how,
+        "printed_lines": printed.printed_lines,
+        "plain_lines": printed.plain_lines,
         "tool": tool_wording,
         "talk": talk_wording,
         "shown_mark": mark,
@@ -197,11 +209,13 @@ def _environment() -> Environment:
         "AFTER": AFTER,
         "KEYS": KEYS,
         "SNOOZES": SNOOZES,
+        "MOST_SENT": MOST_BYTES,
     }
     environment.tests["a_crowd"] = lambda entry: isinstance(entry, Crowd)
     environment.filters |= {
         "markdown": markdown.shown,
         "label": wording.label,
+        "with_code": markdown.with_code,
         "cut": wording.cut,
         "unbroken": markdown.unbroken,
         "line": one_line,

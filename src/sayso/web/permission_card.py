@@ -37,9 +37,11 @@ EDIT_BEGUN = "You began to edit this, so it cannot be allowed as it is. Open it:
 UNCHANGED = "You changed nothing: this is what was asked for."
 NOT_OPENED = "Not all of it was open: {parts}. Open every part and read it, then decide."
 
+SESSION, RUN = "for the rest of the session", "for the rest of the run"
+"""How long an allow holds: a session in a terminal goes on after all runs that take part in it."""
 _SCOPES = {
     AllowScope.ONCE: "Allow",
-    AllowScope.SESSION: "Allow this exact thing for the rest of the run",
+    AllowScope.SESSION: "Allow this exact thing {}",
     AllowScope.TOOL: "Allow every call of this tool for the rest of the session",
 }
 
@@ -107,12 +109,17 @@ class EditedParts:
     parts: tuple[ShownPart, ...]
 
 
+def how_long(ask: Ask) -> str:
+    """How long an allow holds that is for more than once."""
+    return RUN if ask.asker.run else SESSION
+
+
 def card_of(ask: Ask) -> PermissionCard | None:
     """None for what asks for no permission."""
     action = action_of(ask)
     if action is None:
         return None
-    ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope]) for scope in scopes_of(ask))
+    ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope].format(how_long(ask))) for scope in scopes_of(ask))
     parts = (*shown_parts(action), *(_with_link(_shown(part), ask) for part in rules_part(ask)))
     agreed = tuple(yes.person for yes in yeses_of(ask))
     several = quorum_of(ask) is not None

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from sayso.errors import InvalidInput
 from sayso.web.fields import Fields, read_form
-from sayso.web.pusher import Pusher
+from sayso.web.pusher import Pusher, can_push
+from sayso.web.refusal import in_words
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.settings import settings_page
 from sayso.web.site import Site, site_of
-from sayso.wishes import NewsKind, Wishes
+from sayso.web.wishing import RefusedWishes, read_wishes_form
 
-PUSH_KINDS = {
-    NewsKind.QUESTION: "Questions",
-    NewsKind.PERMISSION: "Permissions",
-    NewsKind.TURN: "Turns in Talk that end or fail",
-}
-PUSH_SAID = {"saved": "Saved for this browser.", "ended": "That browser is told nothing any more."}
-"""What the settings page says after a change."""
 NEEDS_PACKAGE = "Push needs one more package. Install Sayso again, with '.[push]' in place of the dot."
-
-
-def can_push() -> bool:
-    return find_spec("cryptography") is not None
 
 
 async def about(request: Request) -> Response:
@@ -50,7 +40,11 @@ async def subscribe(request: Request) -> Response:
 async def wish(request: Request) -> Response:
     """Keep what this browser wants to be told of, and when not."""
     visitor, site, fields = await _form(request)
-    await site.do(site.desks.pushes.wish, visitor.session, read_wishes_form(fields))
+    wishes = read_wishes_form(fields)
+    try:
+        await site.do(site.desks.pushes.wish, visitor.session, wishes)
+    except InvalidInput as error:
+        return await settings_page(request, visitor, refused=RefusedWishes(wishes=wishes, why=in_words(error)))
     return RedirectResponse("/settings?push=saved#push", 303)
 
 
@@ -65,15 +59,3 @@ async def _form(request: Request) -> tuple[Visitor, Site, Fields]:
     fields = await read_form(request)
     visitor.check_form(fields.one(CSRF_FIELD))
     return visitor, site, fields
-
-
-def read_wishes_form(fields: Fields) -> Wishes:
-    """What a form of the settings page says of being told."""
-    names = (name.strip() for name in fields.one("not_from").split(","))
-    return Wishes(
-        kinds=tuple(kind for kind in NewsKind if kind in fields.all("kind")),
-        quiet_from=fields.one("quiet_from"),
-        quiet_until=fields.one("quiet_until"),
-        zone=fields.one("zone"),
-        not_from=tuple(dict.fromkeys(name for name in names if name)),
-    )

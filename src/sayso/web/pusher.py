@@ -15,12 +15,13 @@ from collections.abc import AsyncIterator, Callable, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from sayso.agents.model import RunState
-from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless, listening
+from sayso.bridge import BackgroundTasks, Rings, Threads, endless, listening
 from sayso.clock import now_ms
 from sayso.errors import NotificationFailed, SaysoError
 from sayso.newly_asked import NewlyAsked, is_open
@@ -49,6 +50,10 @@ FIRST_WAIT = 2.0
 NOBODY = "mailto:sayso@example.com"
 """Whom push services may write to: Apple's and Mozilla's want an address, and we have none to give."""
 _DAY_MS = DAY * 1000
+
+
+def can_push() -> bool:
+    return find_spec("cryptography") is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,18 +91,7 @@ class Pusher:
                 self._threads.close()
 
     async def _watch(self) -> None:
-        """Endless until cancelled: look after each ring, and when somebody's time has come."""
-        while True:
-            rung = self._rings.next
-            wait: float | None = None
-            try:
-                wait = await self._look()
-            except SaysoError as error:
-                logger.warning("Cannot look whom to tell just now: %s", error)
-                wait = FIRST_WAIT
-            await asyncio.sleep(GATHER)
-            async with Patience(wait):
-                await rung.wait()
+        await self._rings.look_after_each(self._look, "whom to tell", gather=GATHER, again=FIRST_WAIT)
 
     async def _look(self) -> float | None:
         """Send what is new. How many seconds from now there may be more without a ring."""

@@ -56,5 +56,10 @@ def refusal(scope: Scope, status: int, text: str, headers: dict[str, str] | None
     return PlainTextResponse(text + "\n", status, headers)
 
 
+def in_words(error: InvalidInput) -> str:
+    """What is wrong, for who sees a page and knows no field by its inner name."""
+    return " ".join(problem.text for problem in error.problems)
+
+
 def error_data(text: str, problems: Sequence[Problem] = ()) -> dict[str, Any]:
     return {"error": text, "problems": [{"path": problem.path, "text": problem.text} for problem in problems]}

@@ -17,15 +17,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from sayso.agents import relay_file
 from sayso.agents.model import Run
 from sayso.agents.relay_file import is_token
-from sayso.asks.model import Ask, Asker, Settler, State
+from sayso.asks import asked_pictures
+from sayso.asks.model import Ask, Asker, State
 from sayso.branches import branch_of
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import relay as dialect
 from sayso.errors import AlreadySettled
 from sayso.processes import name_of
+from sayso.records import replace
 from sayso.running.folder import read_runner
 from sayso.web.fields import read_body, read_strangers_body
 from sayso.web.relayed import Relayed, RelayedQuestions
@@ -33,13 +36,13 @@ from sayso.web.security import is_loopback
 from sayso.web.sessions import CSRF_HEADER, required_browser
 from sayso.web.site import site_of
 
-SURFACE = "relay"
 LONGEST_HOLD = 60.0
 """Seconds that a poll can be held open."""
 STEP = 1.0
 """Seconds after which a held poll looks whether anyone still listens."""
 
 _JSON = "application/json"
+_LONGEST_NAME = 100
 _TOLD_AS_ANSWER = (State.ANSWERED, State.REJECTED, State.DECLINED, State.CANCELLED)
 _NO_STREAM = "There is no active stream with this token in this project."
 _NO_QUESTION = "There is no open question in this stream: it was answered, timed out, or a newer one took its place."
@@ -75,7 +78,9 @@ class Relay:
         seconds = run.project.options.ask_user_timeout or self._config.mcp_ask_user_timeout // 1000
         asker = await self._questions.do(_asker, run)
         new = dialect.read_question(body, asker, self._config, seconds * 1000)
-        ask = await self._questions.open(run, new)
+        # A path would be one of this process's: its own server has read what it names.
+        new = await self._questions.do(asked_pictures.read, new, None)
+        ask = await self._questions.open(run, new, request.headers.get(relay_file.PUT_HEADER, "")[:_LONGEST_NAME])
         return JSONResponse({"status": "ok", "ask": ask.id})
 
     async def submit_answer(self, request: Request) -> Response:
@@ -90,8 +95,9 @@ class Relay:
         ask = await self._open_question(run, body.get("ask"))
         answer = dialect.read_answer(ask.questions[0], body)
         site = site_of(request)
-        settler = Settler(person=visitor.user, surface=SURFACE, attempt=visitor.attempt(body.get("attempt")))
+        settler = replace(visitor.settler, attempt=visitor.attempt(body.get("attempt")))
         settled = await site.do(site.desk.answer, ask.id, [answer], settler)
+        await site.do(site.desk.keep_draft, ask.id, visitor.user, "")
         late = settled.outcome is not None and settled.outcome.late
         return JSONResponse({"status": "late" if late else "ok", "ask": ask.id})
 
@@ -126,8 +132,9 @@ class Relay:
             return JSONResponse(relayed.told)
         if relayed.ask.state is State.PENDING:
             return _waiting()
-        told = dialect.end_data(relayed.ask)
-        return JSONResponse(told, background=BackgroundTask(self._questions.delivered, relayed, told))
+        # From now on the same question is another one, though the store is told only once it was handed out.
+        relayed.told = dialect.end_data(relayed.ask)
+        return JSONResponse(relayed.told, background=BackgroundTask(self._questions.delivered, relayed))
 
     async def _told_once(self, relayed: Relayed) -> Response:
         ask = relayed.ask
@@ -136,7 +143,7 @@ class Relay:
         told = dialect.plain_end_data(ask)
         # Taken before anything else can happen: two polls at once must not both have it.
         relayed.told = dialect.end_data(ask)
-        await self._questions.delivered(relayed, relayed.told)
+        await self._questions.delivered(relayed)
         return JSONResponse(told)
 
     # Who may

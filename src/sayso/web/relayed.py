@@ -44,7 +44,7 @@ class Relayed:
     ask: Ask
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     told: Mapping[str, Any] | None = None
-    """What was handed out. A poller that names its question may have missed it and come again."""
+    """What is handed out, or was. A poller that names its question may have missed it and come again."""
 
     def end(self, ask: Ask) -> None:
         self.ask = ask
@@ -59,6 +59,8 @@ class RelayedQuestions:
         self._held: dict[str, Relayed] = {}
         self._newest: dict[str, str] = {}
         """The question that each run put last: what is asked again may be older than others."""
+        self._put: dict[tuple[str, str], asyncio.Task[Ask]] = {}
+        """What each run has put, by the name that its MCP server gave it."""
         self._tasks = BackgroundTasks()
         self._taking_up = asyncio.Lock()
         self.stopping = asyncio.Event()
@@ -77,6 +79,8 @@ class RelayedQuestions:
                     yield
                 finally:
                     self.stopping.set()
+                    for putting in self._put.values():
+                        putting.cancel()
                     await seen_through(self._tasks.cancel())
         finally:
             await seen_through(in_thread(desks.close))
@@ -87,13 +91,23 @@ class RelayedQuestions:
 
     # Asking
 
-    async def open(self, run: Run, new: NewAsk) -> Ask:
-        """Put a question in the place of the run's last one. What is asked again is taken up again."""
-        held = await self._waiting.succeed(new)
-        known = self._held.get(held.ask.id)
+    async def open(self, run: Run, new: NewAsk, put: str = "") -> Ask:
+        """Put a question in the place of the run's last one. What is asked again is taken up again: an agent's MCP
+        server that heard nothing puts its question once more, whether it had arrived or not. What has a name, by `put`,
+        is put once however often and however late it comes."""
+        if not put:
+            return await self._open(run, new)
+        putting = self._put.get((run.id, put))
+        if putting is None or (putting.done() and putting.exception()):
+            putting = self._put[run.id, put] = asyncio.ensure_future(self._open(run, new))
+        return await asyncio.shield(putting)
+
+    async def _open(self, run: Run, new: NewAsk) -> Ask:
+        told = {each.ask.id for each in self._held.values() if each.told is not None and each.ask.outcome}
+        held = await self._waiting.succeed(new, told)
         relayed = self._hold(run, held)
         self._newest[run.id] = held.ask.id
-        if known is None or known.run.id != run.id:
+        if not held.reattached or not await self.do(self.runs.shows_ask, run.id, held.ask.id):
             await self.do(self.runs.note_ask, run.id, held.ask.id)
         if not held.reattached and self._notifier.reaches:
             self._tasks.start(self._notify(held.ask))
@@ -134,17 +148,24 @@ class RelayedQuestions:
         return await self._waiting.attach(ask.id, left)
 
     def _hold(self, run: Run, held: Held) -> Relayed:
-        relayed = self._held[held.ask.id] = Relayed(run=run, held=held, ask=held.ask)
-        self._tasks.start(self._see_through(relayed))
-        return relayed
+        known = self._held.get(held.ask.id)
+        if known and known.run.id == run.id and known.told is None:
+            # Whoever polls for it already is told too.
+            self._tasks.start(self._waiting.release(known.held, "it was put again"))
+            known.held = held
+        else:
+            known = self._held[held.ask.id] = Relayed(run=run, held=held, ask=held.ask)
+        self._tasks.start(self._see_through(known))
+        return known
 
     async def _see_through(self, relayed: Relayed) -> None:
         """Until it has ended, or its run has."""
-        end = asyncio.ensure_future(self._waiting.outcome(relayed.held))
+        held = relayed.held
+        end = asyncio.ensure_future(self._waiting.outcome(held))
         try:
             while not end.done():
                 await asyncio.wait([end], timeout=LOOK_EVERY)
-                if relayed.told is not None:
+                if relayed.told is not None or relayed.held is not held:
                     return
                 if not end.done() and await self._is_over(relayed.run):
                     await self._waiting.release(relayed.held, "its run has ended")
@@ -178,9 +199,8 @@ class RelayedQuestions:
             for each in waits:
                 each.cancel()
 
-    async def delivered(self, relayed: Relayed, told: Mapping[str, Any]) -> None:
+    async def delivered(self, relayed: Relayed) -> None:
         """It was handed out. Where no history is kept, its texts are known to nobody but the run from now on."""
-        relayed.told = told
         await self._waiting.delivered(relayed.held)
 
     # Beside
@@ -198,7 +218,12 @@ class RelayedQuestions:
                 if relayed.ended.is_set() and dialect.is_over(relayed.ask, now_ms()):
                     self._held.pop(relayed.ask.id, None)
             self._newest = {run: ask_id for run, ask_id in self._newest.items() if ask_id in self._held}
+            self._put = {put: task for put, task in self._put.items() if not task.done() or self._holds(task)}
             await asyncio.sleep(SWEEP_EVERY)
+
+    def _holds(self, task: asyncio.Task[Ask]) -> bool:
+        """Whether a question that was put is not forgotten yet."""
+        return not task.cancelled() and task.exception() is None and task.result().id in self._held
 
     async def _notify(self, ask: Ask) -> None:
         try:

@@ -267,7 +267,11 @@ _OUTPUT = _record(
     text=_TEXT,
     unfinished={"type": "string", "description": "The beginning of the line after `text`, as far as it is written."},
 )
-_PARTS = _list(_record(stream=_STREAM, text=_TEXT, skipped=_WHOLE))
+_RUNS = {
+    **_list(_record(text=_TEXT, look=_TEXT)),
+    "description": "The text once more in runs, each with its colours as words, such as `bold red`; empty without any.",
+}
+_PARTS = _list(_record(stream=_STREAM, text=_TEXT, skipped=_WHOLE, runs=_RUNS))
 _PLACES = _record(**dict.fromkeys(STREAMS, _WHOLE))
 _BOTH = _record(
     id=ref("OperationId"),

@@ -60,12 +60,14 @@ async def _news(request: Request, visitor: Visitor, agent: AgentAtWork, news: Fi
             told = takeover.session
             html = fragment("terminal_session.html", takeover=takeover)
             yield f"data: {json_line({'html': html, 'step': takeover.step})}\n\n".encode()
-        await news.within(BEAT)
-        if time.monotonic() - beat >= BEAT:
-            beat, signed_in = time.monotonic(), await site.do(site.accounts.session, visitor.secret)
-            yield BEAT_EVENT if signed_in else BYE_EVENT
-            if not signed_in:
-                return
+        there_may_be_news = False
+        while not there_may_be_news and not streams.stopping:
+            there_may_be_news = await news.within(BEAT) or takeover.session.begins
+            if time.monotonic() - beat >= BEAT:
+                beat, signed_in = time.monotonic(), await site.do(site.accounts.session, visitor.secret)
+                yield BEAT_EVENT if signed_in else BYE_EVENT
+                if not signed_in:
+                    return
 
 
 def _streams(request: Request) -> Streams:

@@ -32,6 +32,7 @@ class Visitor:
 
     user: str
     csrf: str
+    """What their forms carry: the token of their session, masked anew for each request."""
     secret: str
     session: str
     surface: str
@@ -46,7 +47,26 @@ class Visitor:
 
     def check_form(self, token: str) -> None:
         """Refuse a form that was not made for this session."""
-        check_token(token, self.csrf)
+        check_token(_unmasked(token), _unmasked(self.csrf))
+
+
+def masked(token: str) -> str:
+    """The token so that it never looks the same twice: a mask, and what it makes of the token."""
+    mask = secrets.token_bytes(len(token))
+    return (mask + _under(mask, token.encode())).hex()
+
+
+def _unmasked(given: str) -> str:
+    """The token under its mask; empty where there is none."""
+    middle = len(given) // 2
+    try:
+        return _under(bytes.fromhex(given[:middle]), bytes.fromhex(given[middle:])).decode()
+    except ValueError:
+        return ""
+
+
+def _under(mask: bytes, data: bytes) -> bytes:
+    return bytes(one ^ other for one, other in zip(mask, data, strict=True))
 
 
 def check_token(given: str, wanted: str) -> None:
@@ -122,7 +142,7 @@ async def _session(site: Site, secret: str) -> Session | None:
 
 
 def _visitor(session: Session, secret: str, surface: str) -> Visitor:
-    return Visitor(user=session.user, csrf=session.csrf, secret=secret, session=session.id, surface=surface)
+    return Visitor(user=session.user, csrf=masked(session.csrf), secret=secret, session=session.id, surface=surface)
 
 
 async def set_session(request: Request, response: Response, secret: str, path: str) -> None:

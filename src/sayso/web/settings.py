@@ -13,22 +13,30 @@ from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.chats.desk import CODE_LIFE, TOLD
 from sayso.chats.linking import Invitation
 from sayso.oauth import can_sign_in
-from sayso.web.connecting import desk_of
 from sayso.web.fields import read_form
 from sayso.web.pages import LOOK_COOKIE, LOOK_LIFE, appearance, page
-from sayso.web.push import PUSH_KINDS, PUSH_SAID, can_push
+from sayso.web.pusher import can_push
 from sayso.web.security import is_loopback
 from sayso.web.serve import address
 from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
 from sayso.web.site import site_of
 from sayso.web.whereabouts import UNTIL, delegation_of, stand_ins
+from sayso.web.wishing import KINDS, RefusedWishes
 
+SENT_TO = ("/settings/device", "/push/wishes", "/chats/link", "/chats/wishes")
+"""Where forms are sent that the page itself answers."""
+PUSH_SAID = {"saved": "Saved for this browser.", "ended": "That browser is told nothing any more."}
 CHAT_SAID = {"saved": "Saved for this chat.", "ended": "You are told nothing there any more."}
-"""What the page says after a change of a chat."""
+"""What the page says after a change of a browser or a chat."""
 
 
 async def show(request: Request) -> Response:
     return await settings_page(request, await required_browser(request))
+
+
+async def show_again(request: Request) -> Response:
+    """Where a form was sent to, opened once more by its address."""
+    return RedirectResponse("/settings", 303)
 
 
 async def change(request: Request) -> Response:
@@ -77,8 +85,13 @@ async def end_session(request: Request) -> Response:
 
 
 async def settings_page(
-    request: Request, visitor: Visitor, link: str = "", invitation: Invitation | None = None
+    request: Request,
+    visitor: Visitor,
+    link: str = "",
+    invitation: Invitation | None = None,
+    refused: RefusedWishes | None = None,
 ) -> Response:
+    """The whole page; after a form of it was sent also with what came of that."""
     site = site_of(request)
     chats = await site.do(site.desks.chats.all)
     mine = await site.do(site.desks.chats.links) if chats else []
@@ -86,6 +99,8 @@ async def settings_page(
         request,
         "settings.html",
         visitor,
+        status=422 if refused else 200,
+        refused=refused,
         link=link,
         code=_code(link) if link and opens_on_other_devices(link) else "",
         minutes=LINK_LIFE // 60_000,
@@ -94,17 +109,17 @@ async def settings_page(
         sessions=await site.do(site.accounts.sessions, visitor.user),
         pushes=await site.do(site.desks.pushes.of, visitor.user),
         can_push=can_push(),
-        push_kinds=PUSH_KINDS,
+        push_kinds=KINDS,
         chats=[chat.kind for chat in chats],
         chat_links=[each for each in mine if each.user == visitor.user],
-        chat_kinds={kind: label for kind, label in PUSH_KINDS.items() if kind in TOLD},
+        chat_kinds={kind: label for kind, label in KINDS.items() if kind in TOLD},
         invitation=invitation,
         code_minutes=CODE_LIFE // 60_000,
         chat_told=CHAT_SAID.get(request.query_params.get("chat", ""), ""),
         told=PUSH_SAID.get(request.query_params.get("push", ""), ""),
         refusals=await site.do(site.accounts.refusals),
         connections=await site.do(site.desks.connections.of, visitor.user),
-        connecting=desk_of(request).waiting.all(),
+        connecting=await site.do(site.desks.waiting_room.all),
         disconnected="disconnected" in request.query_params,
         can_sign_in=can_sign_in(),
         mcp=f"{address(site.config, request.url.port or site.config.web_port)}/mcp",

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from sayso.agents.model import Run
+from sayso.agents.model import Run, Saying, Spoken
 from sayso.agents.takeover import Takeover
 from sayso.errors import CalledOff, InvalidInput, NotFound, Problem, RunGoesOn, TooManyRuns
 from sayso.records import replace
@@ -34,9 +34,15 @@ async def take_over(request: Request) -> Response:
         if takeover is None or takeover.project is None:
             raise InvalidInput([Problem(path="session", text="cannot be taken over from here.")])
         prompt = talk.checked(prompt) if prompt else ""
-        run = await _begun(request, visitor, takeover, prompt, attempt, fields.one("shown"))
+        try:
+            run = await _begun(request, visitor, takeover, prompt, attempt, fields.one("shown"))
+        except RunGoesOn:
+            # Another press was first, of another browser's: this one goes on where that has led.
+            run = await _begun(request, visitor, takeover, prompt, attempt, fields.one("shown"))
     except CalledOff:
-        return RedirectResponse("/talk", 303)  # a second press of the same button
+        # A second press of the same button: it leads where the first one did.
+        made = await site_of(request).do(site_of(request).desks.call_off, attempt)
+        return RedirectResponse(f"/talk/{made}" if made else "/talk", 303)
     except (InvalidInput, NotFound, RunGoesOn, TooManyRuns) as error:
         return await agents.shown(request, visitor, agent, refused=error, prompt=prompt)
     return RedirectResponse(f"/talk/{run.conversation}", 303)
@@ -48,6 +54,8 @@ async def _begun(request: Request, visitor: Visitor, takeover: Takeover, prompt:
     before = await site.do(supervisor.runs.latest_in_session, takeover.name, visitor.user)
     if before and before.project.id == project.id and (before.is_handed_back or before.choices.joins):
         if not prompt and not (before.is_handed_back and before.state.ended):
+            return before
+        if await talk.said_to(request, visitor, before, Spoken(what=Saying.MESSAGE, text=prompt), attempt):
             return before
         choices = replace(before.choices, joins=takeover.name, server=takeover.server) if takeover.server else None
         return await supervisor.start(project, prompt, before.conversation, attempt, choices=choices)
@@ -70,5 +78,5 @@ async def hand_back(request: Request) -> Response:
     try:
         await talk.supervisor_of(request).hand_back(run)
     except (NotFound, RunGoesOn) as error:
-        return await talk.conversation_page(request, visitor, refused=error)
+        return await talk.conversation_page(request, visitor, refused=error, not_done="Not handed back.")
     return RedirectResponse(f"/talk/{run.conversation}", 303)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,7 +26,6 @@ from sayso.agents.model import (
 )
 from sayso.agents.offers import Offers, offers_of
 from sayso.agents.supervisor import RunSupervisor
-from sayso.agents.terminal_sessions import TerminalMessage
 from sayso.brought import brought
 from sayso.config import Config
 from sayso.errors import (
@@ -52,6 +50,7 @@ from sayso.pictures import (
 )
 from sayso.records import replace
 from sayso.web import talk_wording
+from sayso.web.beside_talk import BesideReader
 from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import Fields, read_form_with_files
 from sayso.web.glances import agents_at_work
@@ -106,6 +105,9 @@ async def begin(request: Request) -> Response:
         if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
         return await _overview(request, visitor, refused=error, given=fields)
+    if SCRIPT in request.headers:
+        # It goes there itself: that it has begun is told at once, however long the page takes.
+        return JSONResponse({"made": run.conversation}, 201)
     return RedirectResponse(f"/talk/{run.conversation}", 303)
 
 
@@ -158,6 +160,9 @@ async def interrupt(request: Request) -> Response:
     """Have the agent stop what it does, and stay."""
     visitor, _ = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
+    if is_at_work(run) and run.to_copy:
+        # Nothing was said to it yet: what waits for the terminal is taken back.
+        return await _stopped(request, visitor, run)
     await said_to(request, visitor, run, Spoken(what=Saying.INTERRUPT))
     return done(request, run)
 
@@ -248,6 +253,10 @@ async def stop(request: Request) -> Response:
     if run.choices.joins and await said_to(request, visitor, run, Spoken(what=Saying.INTERRUPT)):
         # Its agent is the terminal's: what can be ended from here is the turn.
         return done(request, run)
+    return await _stopped(request, visitor, run)
+
+
+async def _stopped(request: Request, visitor: Visitor, run: Run) -> Response:
     if run.state is RunState.RUNNING:
         site = site_of(request)
         await site.do(stopping.stop, supervisor_of(request).runs, site.desk, run, visitor.settler)
@@ -318,8 +327,14 @@ def _untrusted(config: Config, projects: Sequence[Project]) -> list[tuple[Projec
 
 
 async def conversation_page(
-    request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = ""
+    request: Request,
+    visitor: Visitor,
+    *,
+    refused: SaysoError | None = None,
+    not_done: str = "Not sent.",
+    prompt: str = "",
 ) -> Response:
+    """`not_done` says what was refused."""
     site, transcript = site_of(request), transcript_of(request, visitor)
     shown = await site.read(transcript.whole)
     listed: Conversations = request.app.state.conversations
@@ -329,8 +344,9 @@ async def conversation_page(
         visitor,
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
+        not_done=not_done,
         turns=shown.turns,
-        in_terminal=await site.read(_in_terminal, supervisor_of(request), shown.turns[0].run),
+        beside=await site.read(transcript.beside.whole, shown.turns[0].run, shown.turns[-1].run),
         foot=shown.status,
         marks=shown.marks,
         conversations=await site.do(listed.newest, visitor.user),
@@ -350,23 +366,6 @@ async def conversation_page(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class InTerminal:
-    """What was said in the terminal that a conversation was taken over from: up to the copy, and since."""
-
-    before: Sequence[TerminalMessage] = ()
-    since: Sequence[TerminalMessage] = ()
-
-
-def _in_terminal(supervisor: RunSupervisor, first: Run) -> InTerminal:
-    session, step = supervisor.takeovers.before(first), first.choices.copied_to
-    if session is None:
-        return InTerminal()
-    if first.choices.joins:
-        return InTerminal(before=session.before(first.started_at))
-    return InTerminal(before=session.until(step), since=session.since(step))
-
-
 def may_add_projects(site: Site, visitor: Visitor) -> bool:
     """Whether this is the person whose folders these are, and one was allowed for projects."""
     return bool(site.config.projects_in) and site.permissions.own_rules.is_of(visitor.user)
@@ -374,7 +373,9 @@ def may_add_projects(site: Site, visitor: Visitor) -> bool:
 
 def transcript_of(request: Request, visitor: Visitor) -> Transcript:
     site, conversation = site_of(request), _id(request)
-    return Transcript(supervisor_of(request).runs, site.desk, conversation, user=visitor.user, csrf=visitor.csrf)
+    supervisor = supervisor_of(request)
+    beside = BesideReader(supervisor.takeovers)
+    return Transcript(supervisor.runs, site.desk, conversation, beside, user=visitor.user, csrf=visitor.csrf)
 
 
 # What a request is about

@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sayso.agents.desk import RunDesk
+from sayso.agents.file_news import ManyFilesNews
 from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening
 from sayso.errors import SaysoError
+from sayso.file_events import IN_A_FILE
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.talk import transcript_of
@@ -86,6 +88,7 @@ class Streams:
     async def stream(self, transcript: Transcript, visitor: Visitor) -> AsyncIterator[bytes]:
         """What one browser is told, until its session ends, it leaves, or the server stops."""
         stream = _OpenStream(transcript)
+        terminals = ManyFilesNews(stream.news.set)
         self._open.add(stream)
         try:
             yield OPENING
@@ -94,6 +97,9 @@ class Streams:
                 asked = transcript.asks
                 for message in await self._site.read(lambda: list(transcript.news())):
                     yield message
+                if terminals.go_on((path, IN_A_FILE) for path in transcript.beside.files):
+                    # It may have been written to between the look and now.
+                    stream.news.set()
                 if transcript.asks != asked:
                     # A card may have changed before anybody knew that it is looked at.
                     self._rings.ring()
@@ -107,6 +113,7 @@ class Streams:
             logger.warning("The stream of a conversation ended: %s", error)
         finally:
             self._open.discard(stream)
+            terminals.close()
 
     # Watching
 

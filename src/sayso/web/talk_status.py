@@ -43,8 +43,10 @@ class TalkStatus:
     waits: bool
     cost: Cost | None
     use: AgentUse
+    worked_ms: int = 0
+    """How long the turns have taken that have ended."""
 
     @property
     def key(self) -> tuple[object, ...]:
         """Another one whenever the line reads differently, but for the time."""
-        return self.run.id, self.run.version, self.waits, self.cost, self.use
+        return self.run.id, self.run.version, self.waits, self.cost, self.use, self.worked_ms

@@ -158,9 +158,10 @@ def doing(run: Run, waits: bool) -> str:
     """What the agent of a run does that has not ended."""
     if run.stopped_by:
         return "Stopping"
-    if run.to_copy:
-        return "Taking over from the terminal"
-    return f"{agent(run)} waits for you" if waits else f"{agent(run)} is at work"
+    if waits:
+        return f"{agent(run)} waits for you"
+    # Of a takeover a notice in the conversation says from where, and what is waited for.
+    return "Taking over" if run.to_copy else f"{agent(run)} is at work"
 
 
 def cost(told: Cost | None) -> str:
@@ -175,12 +176,14 @@ def cost(told: Cost | None) -> str:
 def facts(status: TalkStatus) -> list[str]:
     """What else is known of a conversation, each in a few words."""
     options, full, cost = status.run.options, status.use.percent, status.cost
+    # After the first turn, that says it itself.
+    spent = [lasting(status.worked_ms)] if status.run.turn > 1 else []
+    spent += [_dollars(cost.conversation)] if cost and cost.turn != cost.conversation else []
     told = [
         f"{options.permission_mode} mode" if options.permission_mode else "",
         one_line(options.model or status.use.model, 40),
         f"context {full}% full" if full is not None else "",
-        # After the first turn, that says it itself.
-        f"{_dollars(cost.conversation)} so far" if cost and cost.turn != cost.conversation else "",
+        f"{', '.join(spent)} so far" if spent else "",
     ]
     return [fact for fact in told if fact]
 

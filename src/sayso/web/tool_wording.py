@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from sayso.asks.model import Ask
 from sayso.dialects.approve import Permission, wanted_action
 from sayso.permissions.action import original_of
 from sayso.permissions.parts import PartName
-from sayso.permissions.verdict import Decision, verdict_of
+from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.records import replace
 from sayso.text import lasting, one_line
 from sayso.web.markdown import plain_line
@@ -30,6 +30,7 @@ _LOOKS = {"Read", "Grep", "Glob", "LS", "NotebookRead"}
 _PLAN = "TodoWrite"
 """The tool by which Claude keeps a list of what is to be done. The plans of all agents are told by it."""
 _STEP_STATES = {"completed": "done", "in_progress": "doing"}
+_EDITED, _DENIED, _UNDECIDED = "edited", "denied", "undecided"
 _WORTH_TELLING = 1_000
 """Milliseconds that the use of a tool must take to be told."""
 
@@ -48,7 +49,8 @@ class UsedTool:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolState:
-    """How the use of a tool stands: `running`, `done`, `failed`, `denied`, or `unknown` if its agent ended first."""
+    """How the use of a tool stands: `running`, `done`, `failed`, `denied`, `undecided` if nobody said yes or no before
+    its agent let go of it, or `unknown` if its agent ended first."""
 
     name: str
     took: str = ""
@@ -64,28 +66,42 @@ class PlanStep:
     state: str
 
 
-def state(
-    run: Run, use: UsedTool | None, result: RunEvent | None, denied: Collection[str], edited: Collection[str]
-) -> ToolState:
-    """`denied`, `edited`: the digests of what people have denied in this run, and allowed as they edited it."""
+Decided = Mapping[str, Sequence[tuple[int, str]]]
+"""When something was decided in a run, and what, by the digest of the use of a tool: the same may be wanted again."""
+
+
+def state(run: Run, use: UsedTool | None, result: RunEvent | None, decided: Decided) -> ToolState:
     if result is None:
         return ToolState(name="unknown" if run.state.ended else "running")
     took = result.at - use.at if use else 0
     told = lasting(took) if took >= _WORTH_TELLING else ""
+    before = [word for at, word in decided.get(use.digest, ()) if at <= result.at] if use else []
+    word = before[-1] if before else ""
     if not result.body["error"]:
-        return ToolState(name="done", took=told, is_edited=use is not None and use.digest in edited)
-    is_denied = result.body.get("denied") or (use is not None and use.digest in denied)
-    return ToolState(name="denied" if is_denied else "failed", took=told)
+        return ToolState(name="done", took=told, is_edited=word == _EDITED)
+    # An agent may call denied what it was kept from by an interruption.
+    agents = _DENIED if result.body.get("denied") else "failed"
+    return ToolState(name=word if word in (_DENIED, _UNDECIDED) else agents, took=told)
 
 
-def denied(asks: Iterable[Ask]) -> set[str]:
-    """What people have denied, as digests of uses of tools."""
-    return {_use_of(ask) for ask in asks if (found := verdict_of(ask)) and found.decision is Decision.DENIED}
+def decided(asks: Iterable[Ask]) -> Decided:
+    """What became of the permissions among these, for uses of tools."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for ask in sorted(asks, key=lambda each: each.ended_at or 0):
+        if ask.ended_at and (verdict := verdict_of(ask)):
+            found.setdefault(_use_of(ask), []).append((ask.ended_at, _word(verdict)))
+    return found
 
 
-def edited(asks: Iterable[Ask]) -> set[str]:
-    """What people have allowed as they edited it, as digests of uses of tools."""
-    return {_use_of(ask) for ask in asks if (found := verdict_of(ask)) and found.allowed and found.edited}
+def _word(verdict: Verdict) -> str:
+    match verdict.decision:
+        case Decision.ALLOWED:
+            return _EDITED if verdict.edited else ""
+        case Decision.DENIED:
+            return _DENIED
+        case Decision.UNDECIDED:
+            return _UNDECIDED
+    return ""
 
 
 def _use_of(ask: Ask) -> str:

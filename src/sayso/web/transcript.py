@@ -21,10 +21,12 @@ from sayso.agents.model import EventKind, Marks, Run, RunEvent
 from sayso.agents.offers import offers_of
 from sayso.agents.queue import QueuedMessage
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Ask
+from sayso.asks.draft import Draft, from_json, with_known
+from sayso.asks.model import Ask, State
 from sayso.errors import MAX_TEXT, NotFound, StoreError
 from sayso.text import json_line
 from sayso.web import cards, recall, talk_wording, tool_wording
+from sayso.web.beside_talk import BesideReader
 from sayso.web.pages import fragment
 from sayso.web.talk_status import AgentUse, TalkStatus
 from sayso.web.tool_wording import ToolState, UsedTool
@@ -68,6 +70,8 @@ class Turn:
     cost: Cost | None
     waits: bool
     left_out: int = 0
+    earlier: tuple[Markup, ...] = ()
+    """What was said in a terminal before the message that began it."""
     after: tuple[Markup, ...] = ()
     """What was noted after its end."""
 
@@ -86,18 +90,20 @@ class ShownConversation:
 class Transcript:
     """One reader's conversation. Plain code; it keeps what the reader has been told."""
 
-    def __init__(self, runs: RunDesk, desk: AskDesk, conversation: str, *, user: str, csrf: str) -> None:
-        self._runs, self._desk = runs, desk
+    def __init__(
+        self, runs: RunDesk, desk: AskDesk, conversation: str, beside: BesideReader, *, user: str, csrf: str
+    ) -> None:
+        self._runs, self._desk, self.beside = runs, desk, beside
         self.conversation, self.user, self._csrf = conversation, user, csrf
         self._place, self._turn = Place(), 0
         self._told: dict[str, str] = {}
         """The version of each card that the reader has seen."""
+        self._read: dict[str, Ask] = {}
+        """Those asks, as they were when they were last looked at."""
         self._heard_at = 0
         """When the agent of the turn was last heard of."""
         self._use = AgentUse()
         self._uses: dict[str, UsedTool] = {}
-        self._edited: set[str] = set()
-        """The uses of tools that the reader has edited, by their digests."""
         self._footer_key = self._status_key = self._queue_key = tuple[object, ...]()
         """What was told last is drawn anew only where something else would come of it: most rings are about others."""
         self._partial = ""
@@ -119,7 +125,8 @@ class Transcript:
             events = list(self._events(run, 0))
             self._use = self._use.after(events)
             shown = events[-MOST_EVENTS:]
-            parts = tuple(self._parts(run, [event for event in shown if not _is_after(run, event)]))
+            within = [event for event in shown if not _is_after(run, event) and not _is_earlier(event)]
+            parts = tuple(self._parts(run, within))
             turns.append(
                 Turn(
                     run=run,
@@ -127,11 +134,12 @@ class Transcript:
                     cost=cost.get(run.turn),
                     waits=self._waits(run),
                     left_out=len(events) - len(shown),
+                    earlier=tuple(self._part(run, event) for event in events if _is_earlier(event)),
                     after=tuple(self._part(run, event) for event in shown if _is_after(run, event)),
                 )
             )
             place = Place(turn=run.turn, seq=_last_whole(events))
-        status, queue = self._status(runs[-1], cost), self._queue(runs[-1], self._waiting(runs[-1]))
+        status, queue = self._status(runs, cost), self._queue(runs[-1], self._waiting(runs[-1]))
         self._note_seen(runs[-1])
         marks = self._runs.marks.of(self.conversation)
         return ShownConversation(turns=tuple(turns), status=status, queue=queue, marks=marks, place=place)
@@ -151,9 +159,10 @@ class Transcript:
     def _queue(self, latest: Run, waiting: Sequence[tuple[QueuedMessage, bool]]) -> Markup:
         return fragment("queue.html", waiting=waiting, sends=_sends(latest), csrf=self._csrf, most=MAX_TEXT)
 
-    def _status(self, run: Run, cost: Mapping[int, Cost]) -> TalkStatus:
-        told = cost.get(max(cost, default=0))
-        return TalkStatus(run=run, waits=self._waits(run), cost=told, use=self._use)
+    def _status(self, runs: Sequence[Run], cost: Mapping[int, Cost]) -> TalkStatus:
+        told, latest = cost.get(max(cost, default=0)), runs[-1]
+        worked = sum(run.ended_at - run.started_at for run in runs if run.ended_at is not None)
+        return TalkStatus(run=latest, waits=self._waits(latest), cost=told, use=self._use, worked_ms=worked)
 
     def _parts(self, run: Run, events: list[RunEvent]) -> Iterator[Markup]:
         results = {event.body["id"]: event for event in events if event.kind is EventKind.TOOL_RESULT}
@@ -161,7 +170,8 @@ class Transcript:
         uses = {event.body["id"]: UsedTool.of(event) for event in events if event.kind is EventKind.TOOL}
         taken = {event.body["number"] for event in events if event.kind is EventKind.TAKEN}
         asks = self._asks(run, events)
-        denied, edited = tool_wording.denied(asks.values()), tool_wording.edited(asks.values())
+        self._read |= asks
+        decided = tool_wording.decided(asks.values())
         self._heard_at = _heard_at(events)
         told = recall.answers(events)
         cards_below: list[tuple[Ask, Markup]] = []
@@ -172,7 +182,7 @@ class Transcript:
             match event.kind:
                 case EventKind.TOOL:
                     result = results.get(event.body["id"])
-                    state = tool_wording.state(run, uses[event.body["id"]], result, denied, edited)
+                    state = tool_wording.state(run, uses[event.body["id"]], result, decided)
                     yield self._part(run, event, result=result, state=state)
                 case EventKind.TOOL_RESULT if event.body["id"] in uses:
                     pass
@@ -223,8 +233,10 @@ class Transcript:
                 yield from self._enter(run)
             yield from self._news_of(run)
             yield from self._changed_footer(run, cost.get(run.turn))
-        yield from self._changed_status(self._status(runs[-1], cost))
+        yield from self._changed_status(self._status(runs, cost))
         yield from self._changed_queue(runs[-1])
+        if drawn := self.beside.changed(runs[0], runs[-1]):
+            yield self._message("beside", **asdict(drawn))
         self._note_seen(runs[-1])
 
     def _look_back(self, runs: Sequence[Run]) -> None:
@@ -251,7 +263,7 @@ class Transcript:
         if run.turn > self._place.turn:
             self._place = Place(turn=run.turn)
         self._turn, self._partial, self._footer_key = run.turn, "", ()
-        html = fragment("turn.html", run=run, parts=(), after=(), cost=None, waits=False, left_out=0)
+        html = fragment("turn.html", run=run, parts=(), earlier=(), after=(), cost=None, waits=False, left_out=0)
         yield self._message("turn", turn=run.turn, html=html)
         events = list(self._events(run, 0))
         self._heard_at = _heard_at(events)
@@ -310,20 +322,20 @@ class Transcript:
                 yield self._message("tool_result", where, tool=event.body["id"], html=html, state=state, alone=alone)
             case kind:
                 self._partial = "" if kind is EventKind.TEXT else self._partial
-                yield self._message(kind.value, where, html=self._part(run, event), after=_is_after(run, event))
+                apart = {"after": _is_after(run, event), "earlier": _is_earlier(event)}
+                yield self._message(kind.value, where, html=self._part(run, event), **apart)
 
     def _tool_state(self, run: Run, result: RunEvent) -> Markup:
         """What became of the use of a tool, now that its result is there."""
-        asks = [ask for ask_id in self._told if (ask := self._ask(run, ask_id))] if result.body["error"] else []
         use = self._uses.get(result.body["id"])
-        state = tool_wording.state(run, use, result, tool_wording.denied(asks), self._edited)
+        state = tool_wording.state(run, use, result, tool_wording.decided(self._read.values()))
         return fragment("tool_state.html", state=state)
 
     def _new_card(self, run: Run, event: RunEvent, where: Place) -> Iterator[bytes]:
         ask = self._ask(run, event.body["ask"])
         if ask is None:
             return
-        self._told[ask.id] = self._version(run, ask)
+        self._told[ask.id], self._read[ask.id] = self._version(run, ask), ask
         html = self._card(run, ask)
         if cards.is_relayed(ask) and ask.state.answerable:
             data = cards.question_data(ask, run)
@@ -333,10 +345,8 @@ class Transcript:
 
     def _changed_cards(self, run: Run) -> list[Ask]:
         """The asks whose cards the reader has seen otherwise."""
-        asks = ((self._ask(run, ask_id), told) for ask_id, told in self._told.items())
-        changed = [ask for ask, told in asks if ask and self._version(run, ask) != told]
-        self._edited |= tool_wording.edited(changed)
-        return changed
+        self._read = {ask_id: ask for ask_id in self._told if (ask := self._ask(run, ask_id))}
+        return [ask for ask in self._read.values() if self._version(run, ask) != self._told[ask.id]]
 
     def _changed_card(self, run: Run, ask: Ask) -> bytes:
         self._told[ask.id] = self._version(run, ask)
@@ -345,8 +355,12 @@ class Transcript:
     # Parts
 
     def _waits(self, run: Run) -> bool:
-        """Whether its agent is blocked until somebody answers."""
-        return not run.state.ended and run.id in self._desk.runs_that_wait(run.user)
+        """Whether its agent is blocked until somebody answers, here or in the terminal that it is shared with or is
+        being taken over from."""
+        if run.state.ended:
+            return False
+        asked_there = (ask for ask in self._read.values() if self._is_shared(run, ask))
+        return run.id in self._desk.runs_that_wait(run.user) or any(map(_is_awaited, asked_there))
 
     def _events(self, run: Run, after: int) -> Iterator[RunEvent]:
         while found := self._runs.events(run.id, after=after, most=_BATCH):
@@ -362,9 +376,11 @@ class Transcript:
         return ask if ask.asker.owner == run.user or self._is_shared(run, ask) else None
 
     def _is_shared(self, run: Run, ask: Ask) -> bool:
-        """Whether it was asked in the session of a terminal that this conversation takes part in."""
-        joins = run.choices.joins
-        return bool(joins) and (ask.asker.session, ask.asker.owner) == (joins, "")
+        """Whether it was asked in the session of a terminal that this conversation takes part in, or was taken over
+        from."""
+        chosen = run.choices
+        sessions = {chosen.joins, chosen.copies, chosen.began_from} - {""}
+        return ask.asker.session in sessions and not ask.asker.owner
 
     def _part(self, run: Run, event: RunEvent, **more: Any) -> Markup:
         return fragment("event.html", run=run, event=event, **{**_BARE, **more})
@@ -380,6 +396,7 @@ class Transcript:
         return fragment(
             "card.html",
             ask=ask,
+            entries=self._begun(ask) if card.state == "open" else Draft(),
             card=card,
             version=version,
             user=self.user,
@@ -387,6 +404,11 @@ class Transcript:
             relay=relay if run.token else "",
             run=run,
         )
+
+    def _begun(self, ask: Ask) -> Draft:
+        """What the reader has added to an answer so far."""
+        begun = "" if ask.is_permission else self._desk.draft(ask.id, self.user)
+        return with_known(from_json(ask, begun), self._desk.added(ask.id, self.user)) if begun else Draft()
 
     def _since(self, run: Run, ask: Ask) -> cards.Since:
         return cards.since(ask, run, self._heard_at)
@@ -407,6 +429,10 @@ def _sends(latest: Run) -> bool:
     return latest.state.ended or AGENTS[latest.agent].steers
 
 
+def _is_awaited(ask: Ask) -> bool:
+    return ask.state is State.PENDING and ask.wait is not None
+
+
 def _heard_at(events: Sequence[RunEvent]) -> int:
     """When the agent was last heard of in these events; what it asks comes from elsewhere."""
     return max((event.at for event in events if event.kind not in _NOT_THE_AGENT), default=0)
@@ -424,6 +450,11 @@ def _last_whole(events: list[RunEvent]) -> int:
 
 def _partial(text: str) -> Markup:
     return fragment("partial.html", text=text)
+
+
+def _is_earlier(event: RunEvent) -> bool:
+    """Whether it was said before the message that began its turn."""
+    return event.kind is EventKind.ELSEWHERE and event.body.get("earlier") is True
 
 
 def _is_after(run: Run, event: RunEvent) -> bool:

@@ -9,10 +9,11 @@ from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from sayso.asks.crowds import Folded, short_name
-from sayso.asks.draft import Draft, from_json, to_json
+from sayso.asks.desk import AskDesk
+from sayso.asks.draft import Draft, from_json, is_same, merged, to_json
 from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.permissions.verdict import verdict_of
@@ -45,6 +46,8 @@ from sayso.web.snoozing import snoozed_by
 from sayso.web.wording import goes_on_with, how_many_found, too_late
 
 HISTORY_PAGE = 50
+BEGUN = "begun"
+"""The field with the draft that a page was made from."""
 
 
 async def inbox(request: Request) -> Response:
@@ -144,7 +147,8 @@ async def settle(request: Request) -> Response:
     else:
         wish = await _answer(site, visitor, ask, entries, fields)
         wish = replace(wish, problems={**wish.problems, **not_added}) if is_answer(fields) else wish
-    show = partial(_ask_page, request, visitor, seen=fields.all("seen"), editing=wish.editing)
+    begun = fields.one(BEGUN) if fields.all(BEGUN) else None
+    show = partial(_ask_page, request, visitor, seen=fields.all("seen"), editing=wish.editing, begun=begun)
     try:
         if ask.state.answerable and (wish.refused or wish.problems):
             return await show(ask, entries, problems=wish.problems, refused=wish.refused, status=422)
@@ -152,8 +156,8 @@ async def settle(request: Request) -> Response:
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, replace(entries, edit=None)))
             return RedirectResponse(_page_of(ask, crowd_of(ask, fields.one("crowd"))), 303)
         if wish.work is None:
-            await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
-            return await show(ask, entries, kept=wish.editing is None)
+            entries = await _keep(site, visitor, ask, entries, fields)
+            return await show(ask, entries, kept=wish.editing is None, begun=None)
         opened = bool(fields.all("q0-note") or fields.one("opened"))
         by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")), unopened=not opened)
         settled = await site.do(wish.work, by=by)
@@ -227,9 +231,37 @@ async def keep_draft(request: Request) -> Response:
     visitor, site, ask, fields = await form_of(request)
     entries = await files.with_known(site, visitor, ask, from_form(ask, fields))
     # Another tab of theirs may have sent the very same.
-    if not _was_sent(ask, entries, fields):
+    if _was_sent(ask, entries, fields):
+        return Response(status_code=204)
+    kept = await _keep(site, visitor, ask, entries, fields)
+    return JSONResponse({"begun": to_json(ask, kept), "grew": not is_same(kept, _with_begun(ask, entries, fields))})
+
+
+async def _keep(site: Site, visitor: Visitor, ask: Ask, entries: Draft, fields: Fields) -> Draft:
+    """Keep what was entered, and what the person has entered elsewhere since the page was made, if it says from what
+    it went on. What is kept then."""
+    if not fields.all(BEGUN):
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
-    return Response(status_code=204)
+        return entries
+    before = from_json(ask, fields.one(BEGUN))
+    kept = await site.do(_keep_both, site.desk, ask, visitor.user, before, _with_begun(ask, entries, fields))
+    return await files.with_known(site, visitor, ask, kept)
+
+
+def _keep_both(desk: AskDesk, ask: Ask, person: str, before: Draft, ours: Draft) -> Draft:
+    def goes_on_from(there: str) -> bool:
+        return is_same(from_json(ask, there), before)
+
+    while (there := desk.keep_draft(ask.id, person, to_json(ask, ours), only_over=goes_on_from)) != to_json(ask, ours):
+        theirs = from_json(ask, there)
+        ours, before = merged(before, ours, theirs), theirs
+    return ours
+
+
+def _with_begun(ask: Ask, entries: Draft, fields: Fields) -> Draft:
+    """With what the terminal knows of a draft and the page does not."""
+    before = from_json(ask, fields.one(BEGUN))
+    return replace(entries, step=before.step, unclear=before.unclear)
 
 
 def _was_sent(ask: Ask, entries: Draft, fields: Fields) -> bool:
@@ -276,6 +308,7 @@ async def _ask_page(
     problems: Mapping[int, str] | None = None,
     refused: str = "",
     kept: bool = False,
+    begun: str | None = None,
     seen: Collection[str] = (),
     editing: Editing | None = None,
     status: int = 200,
@@ -291,6 +324,7 @@ async def _ask_page(
         status=status,
         ask=ask,
         entries=entries,
+        begun=to_json(ask, entries) if begun is None else begun,
         unsent=not ask.state.answerable and not entries.empty,
         problems=problems or {},
         refused=refused,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from dataclasses import dataclass
 
 from sayso.asks import truth, words
@@ -142,15 +143,15 @@ def standing(ask: Ask) -> Standing:
             return Standing(
                 word="Not waiting",
                 tone="quiet",
-                meaning=f"{agent} is not waiting now. You can still answer: it gets your answer when it asks "
-                "the same again.",
+                meaning=f"{agent} is not waiting now. You can still answer: it gets your answer "
+                f"{_when_asked_again(ask)}.",
             )
         case Listening.TIMED_OUT:
             return Standing(
                 word="Timed out",
                 tone="late",
-                meaning=f"{agent}'s wait ran out. You can still answer, late: it gets your answer when it asks the "
-                "same again.",
+                meaning=f"{agent}'s wait ran out. You can still answer, late: it gets your answer "
+                f"{_when_asked_again(ask)}.",
             )
         case State.ANSWERED if decided := verdict_of(ask):
             return Standing(word=decided.word.capitalize(), tone="done" if decided.allowed else "refused")
@@ -178,7 +179,7 @@ def settled_by(ask: Ask, user: str) -> str:
     late = ", after the agent's wait had run out" if ask.outcome.late else ""
     if ask.outcome.surface == CLIENT_FORM:
         return f"through {client(ask)}'s own form{late}"
-    return f"by {person} in {one_line(ask.outcome.surface, NAME_WIDTH) or 'an unknown place'}{late}"
+    return f"by {person} {words.place(ask.outcome.surface, NAME_WIDTH)}{late}"
 
 
 def handover(ask: Ask) -> str:
@@ -197,15 +198,26 @@ def handover(ask: Ask) -> str:
             return f"{agent} went on without waiting. It gets this when it comes back for it."
     if ask.bound:
         return f"{agent} was not waiting for this any more, so it had no effect."
-    return f"{agent} is not waiting now. It gets this when it asks the same again."
+    return f"{agent} is not waiting now. It gets this {_when_asked_again(ask)}."
+
+
+def _when_asked_again(ask: Ask) -> str:
+    if truth.is_of_one_session(ask):
+        return "when the session that asked does so again, or another once that one is known to have ended"
+    return "when it asks the same again"
 
 
 def problem_of(ask: Ask, place: int, problem: str) -> str:
     """What is wrong with the answer to one question, told away from it."""
     if len(ask.questions) == 1:
         return problem
-    name = one_line(ask.questions[place].title, NAME_WIDTH) or f"Question {place + 1}"
+    name = question_name(ask, place)
     return f"{name} needs an answer." if problem == MISSING else f"{name}: {problem}"
+
+
+def question_name(ask: Ask, place: int) -> str:
+    """What one question of several is called away from it."""
+    return one_line(ask.questions[place].title, NAME_WIDTH) or f"Question {place + 1}"
 
 
 def label(option: Option) -> str:
@@ -218,6 +230,19 @@ def cut(text: str, most: int = LABEL_CHARACTERS) -> str:
     return f"{shown}… ({len(text) - most:,} more characters)" if len(text) > most else shown
 
 
+def reading_side(question: Question) -> str:
+    """From which side its options are read, as `dir` names it: from that of the question, or of all options, if all are
+    read from the right. Each has the direction of its own words within that."""
+    labels = [_direction(option.name) for option in question.choices]
+    return "rtl" if _direction(plain_line(question.text)) == "rtl" or (labels and set(labels) == {"rtl"}) else "ltr"
+
+
+def _direction(text: str) -> str:
+    """By the first letter that has one, as browsers see it."""
+    sides = (unicodedata.bidirectional(character) for character in text)
+    return next(("ltr" if side == "L" else "rtl" for side in sides if side in ("L", "R", "AL")), "ltr")
+
+
 def chosen_labels(question: Question, answer: Answer) -> list[str]:
     return [label(option) for option in question.choices if option.id in answer.chosen]
 
@@ -228,7 +253,7 @@ def not_chosen(question: Question, answer: Answer | None) -> list[Option]:
 
 
 def passed_over(ask: Ask) -> str:
-    """What else the one question of an ask offered, in short: `not Apple, Plum`; empty where that is nothing."""
+    """What else the one question of an ask offered, in short: `not chosen: Apple, Plum`; or nothing."""
     if len(ask.questions) != 1 or ask.is_permission:
         return ""
     (question,) = ask.questions
@@ -236,7 +261,7 @@ def passed_over(ask: Ask) -> str:
     named = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
     if not named:
         return ""
-    return f"not {named}" if ask.state is State.ANSWERED else f"offered: {named}"
+    return f"not chosen: {named}" if ask.state is State.ANSWERED else f"offered: {named}"
 
 
 def happened(event: Event) -> str:
@@ -251,7 +276,7 @@ def happened(event: Event) -> str:
         "refused": "An answer was refused",
     }.get(event.kind, event.kind.replace("_", " ").capitalize())
     by = f" by {one_line(event.person, NAME_WIDTH)}" if event.person else ""
-    where = f" in {one_line(event.surface, NAME_WIDTH)}" if event.surface else ""
+    where = f" {words.place(event.surface, NAME_WIDTH)}" if event.surface else ""
     if event.surface == CLIENT_FORM:
         where = " through the client's own form"
     why = f": {one_line(event.detail, 200)}" if event.detail else ""

@@ -192,6 +192,20 @@ def test_a_run_that_says_it_is_headless_is_not_asked_to_show_forms(
     assert shown == []
 
 
+@pytest.mark.parametrize(("entry", "shown"), [("cli", True), ("sdk-cli", False)])
+def test_claude_code_without_a_terminal_is_not_asked_to_show_forms_which_it_would_cancel(
+    place: Place, entry: str, shown: bool
+) -> None:
+    environment = {"CLAUDE_CODE_ENTRYPOINT": entry, "SAYSO_CALL_LIMITS": "claude-code=1s"}
+    with place.pipe(program="sayso", environment=environment) as pipe, place.person() as person:
+        pipe.client = {"name": "claude-code", "version": "2.1.325"}
+        pipe.connect(MODERN, {"elicitation": {}})
+        told = pipe.request("tools/call", name="ask_user", arguments={"question": f"Seen by {entry}?"})
+        assert bool(told.get("inputRequests")) is shown
+        (ask,) = asks_named(person, f"Seen by {entry}?")
+        assert ask.state is State.PENDING
+
+
 def test_strict_profiles_never_use_a_form(codenomad: ClientProgram, person: Person) -> None:
     answered(codenomad, person, "ask_user", {"questions": [{"question": "A strict form?"}]}, "none")
     assert codenomad.events("elicitation") == []

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.ask.house import asks_named
 from tests.e2e.clients.events import Json
 from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, new_place, text_of
+from tests.running.processes import eventually
 
 PROCEED: Json = {"question": "Proceed?", "options": ["Yes", "No"]}
 
@@ -123,7 +124,8 @@ def test_the_hook_of_another_session_does_not_tell_the_answer(place: Place) -> N
         person.desk.show_up("test", "ada")
         person.answer(person.desk.get(ask_and_leave(a)), "Yes")
         assert told_to("s-2") == ""
-        assert "Proceed?" in told_to("s-1")
+        # On a busy machine a step may be over before its hook has an answer. That is for the next step, then.
+        eventually(lambda: "Proceed?" in told_to("s-1"))
 
 
 @pytest.mark.parametrize("asks_again", [False, True], ids=["idle", "asks again"])

@@ -24,6 +24,8 @@ FLAGS = [
     # One process draws all pages: starting one for each browser context takes a sixth of the time of these tests.
     "--renderer-process-limit=1",
 ]
+STILL = {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce"}
+"""What moves is drawn sixty times a second for as long as a test waits for something else, and no test looks at it."""
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 NewContext = Callable[..., BrowserContext]
 SignIn = Callable[..., Page]
@@ -74,7 +76,7 @@ def new_context(browser: Browser) -> Iterator[NewContext]:
     opened: list[BrowserContext] = []
 
     def new(**options: Any) -> BrowserContext:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **options})
+        context = browser.new_context(**{**STILL, **options})
         context.set_default_timeout(15_000)
         opened.append(context)
         return context

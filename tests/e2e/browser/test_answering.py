@@ -114,7 +114,7 @@ def test_every_kind_of_question_is_answered_in_one_form(house: House, agent: Age
     page = sign_in(**options)
     answer(page)
     assert received(call) == EXPECTED
-    expect(page.locator("#standing")).to_contain_text("Answered by you in browser")
+    expect(page.locator("#standing")).to_contain_text("Answered by you in the browser")
     expect(page.locator("#standing")).to_contain_text("tester received it.")
 
 
@@ -277,7 +277,7 @@ def test_an_ask_is_rejected_with_a_reason(house: House, sign_in: SignIn, script:
     page.get_by_text("Reject instead").click()
     page.get_by_label("Why?").fill("wrong question")
     page.get_by_role("button", name="Reject the question").click()
-    expect(page.locator("#standing")).to_contain_text("Rejected by you in browser")
+    expect(page.locator("#standing")).to_contain_text("Rejected by you in the browser")
     expect(page.locator("#standing")).to_contain_text("Reason: wrong question")
     settled = house.desk.get(ask.id)
     assert settled.state is State.REJECTED

@@ -63,7 +63,19 @@ def test_a_photo_a_pasted_and_a_dropped_picture_go_with_an_answer(
     first.get_by_label("Add pictures or files").set_input_files(
         {"name": "old.heic", "mimeType": "application/octet-stream", "buffer": b"\0\0\0\x18ftypheic"}
     )
-    expect(first.locator("[data-attach-problem]")).to_contain_text("old.heic was not added")
+    expect(first.locator("[data-attach-problem]")).to_contain_text('Not added: "old.heic" is a HEIC')
+    huge = tmp_path / "film.bin"
+    with huge.open("wb") as opened:
+        opened.truncate(17 * 1024 * 1024)
+    first.get_by_label("Add pictures or files").set_input_files(huge)
+    expect(first.locator("[data-attach-problem]")).to_have_text(
+        "Not added: “film.bin” has 17 MiB, and at most 16 MiB can be sent at once. Make it smaller, or say in your "
+        "answer where the agent finds it."
+    )
+    first.get_by_label("Add pictures or files").set_input_files(
+        {"name": "b.png", "mimeType": "image/png", "buffer": PNG}
+    )
+    expect(first.locator("[data-attached]")).to_contain_text("b.png is the same file as pasted.png, so it goes once.")
     expect(page.locator("[data-draft-note]")).to_have_text("Kept as a draft")
     page.reload()
     expect(first.locator("[data-attached] label")).to_have_text(["IMG_7.jpg", "pasted.png"])

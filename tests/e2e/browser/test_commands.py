@@ -69,6 +69,29 @@ def test_a_command_appears_prints_and_is_stopped_in_every_tab(house: House, sign
     assert agent.ended(running)["cancelled_by"] == "ada in the browser"
 
 
+def test_output_has_its_colours_its_numbers_and_is_followed_until_somebody_reads(house: House, sign_in: SignIn) -> None:
+    running = house.works.run("cargo", printed="".join(f"line {number}\n" for number in range(1, 201)))
+    page = sign_in(f"/commands/{running.id}")
+    box, mark = page.locator("#printed [data-printed]"), page.get_by_role("checkbox", name="Follow")
+    expect(mark).to_be_checked()
+    house.works.print(running, "\x1b[1;31merror\x1b[0m: \x1b[42mno\x1b[m\nhalf \x1b[36mdone")
+    expect(page.locator("#printed .look-red.look-bold")).to_have_text("error")
+    expect(page.locator("#printed .look-cyan")).to_have_text("done")
+    at_end = "box => box.scrollHeight - box.scrollTop - box.clientHeight < 60"
+    assert box.evaluate(at_end)
+    told = page.locator("#printed [data-text] > li", has_text="error")
+    assert told.evaluate("line => [...line.parentElement.children].indexOf(line) + line.parentElement.start") == 201
+    box.evaluate("box => { box.scrollTop = 0; }")
+    expect(mark).not_to_be_checked()
+    house.works.print(running, "\nmore\n")
+    expect(page.locator("#printed [data-text]")).to_contain_text("more")
+    assert box.evaluate("box => box.scrollTop") == 0
+    mark.check()
+    assert box.evaluate(at_end)
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#printed [data-text]'))")
+    assert page.evaluate("getSelection().toString()").splitlines()[-3:] == ["error: no", "half done", "more"]
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_a_command_that_needs_a_say_so_is_decided_like_any_permission(
     house: House, sign_in: SignIn, agent: Worker, script: bool
@@ -161,6 +184,35 @@ def test_a_flood_stays_small_in_the_page_and_says_what_it_leaves_out(house: Hous
     assert "bytes are not shown here" in shown or "begin" not in shown
     house.works.print(running, "the very end\n")
     expect(page.locator("#printed [data-text]")).to_contain_text("the very end")
+
+
+LAST_LINE = """panel => {
+  const { top, bottom } = panel.querySelector("[data-text]").lastElementChild.getBoundingClientRect();
+  const bar = document.querySelector(".main-nav").getBoundingClientRect().top;
+  return top > 0 && bottom <= (bar > 100 ? bar : innerHeight);
+}"""
+"""Whether the newest line can be seen, above the bar of a phone."""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1440, 900), (360, 560)])
+def test_who_follows_a_command_sees_its_newest_line_until_they_scroll(
+    house: House, sign_in: SignIn, size: tuple[int, int]
+) -> None:
+    running = house.works.run("make", "all", printed="".join(f"line {number}\n" for number in range(100)))
+    page = sign_in(f"/commands/{running.id}", viewport={"width": size[0], "height": size[1]})
+    panel, follow = page.locator("#printed"), page.get_by_role("checkbox", name="Follow")
+    for number in range(100, 103):
+        house.works.print(running, f"line {number}\n")
+        expect(panel.locator("[data-text]")).to_contain_text(f"line {number}")
+        assert panel.evaluate(LAST_LINE)
+        expect(follow).to_be_checked()
+    panel.locator("[data-printed]").evaluate("box => box.scrollBy(0, -400)")
+    expect(follow).not_to_be_checked()
+    house.works.print(running, "line 103\n")
+    expect(panel.locator("[data-text]")).to_contain_text("line 103")
+    assert not panel.evaluate(LAST_LINE)
+    follow.check()
+    page.wait_for_function(f"({LAST_LINE})(document.querySelector('#printed'))")
 
 
 def test_what_a_command_prints_and_is_called_runs_no_script(house: House, sign_in: SignIn) -> None:

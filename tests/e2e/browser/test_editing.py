@@ -82,7 +82,7 @@ def test_what_was_edited_is_looked_at_whole_and_then_allowed(
     expect(allow(page)).to_have_count(0)
     assert decided(house, ask) is None
     press(allow_edited(page))
-    expect(page.locator("#standing")).to_contain_text("Allowed as edited by you in browser")
+    expect(page.locator("#standing")).to_contain_text("Allowed as edited by you in the browser")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Allowed as edited: Bash: git push --dry-run")
     expect(page.locator("article")).to_contain_text("+git push --dry-run")
     assert given(house, ask) == {"command": "git push --dry-run\n\n# \u200b", "description": "Push"}

@@ -28,13 +28,13 @@ def test_the_history_says_what_was_decided_by_whom_and_what_else_could_have_been
     page = sign_in("/history?q=for+the+cake")
     row = page.locator(".row", has_text="Which passionfruit for the cake?")
     expect(row.locator(".row-said")).to_have_text("Pear")
-    expect(row.locator(".row-not")).to_have_text("not Apple, Plum")
-    expect(row).to_contain_text("by you in browser")
+    expect(row.locator(".row-not")).to_have_text("not chosen: Apple, Plum")
+    expect(row).to_contain_text("by you in the browser")
     page.goto("/history?q=tea+at+noon")
     row = page.locator(".row", has_text="Which tea at noon?")
     expect(row.locator(".row-said")).to_have_text("None at all")
     expect(row.locator(".row-not")).to_have_text("offered: Green, Black")
-    expect(row).to_contain_text("by grace in terminal")
+    expect(row).to_contain_text("by grace in the terminal")
 
 
 def test_the_history_is_searched_as_one_types(house: House, sign_in: SignIn) -> None:

@@ -84,7 +84,7 @@ def test_words_of_a_no_make_it_impossible_to_allow(house: House, sign_in: SignIn
     assert is_open(house, ask)
     words.fill("")
     allow.click()
-    expect(page.locator("#standing")).to_contain_text("by you in browser")
+    expect(page.locator("#standing")).to_contain_text("by you in the browser")
     answered = house.desk.get(ask.id).outcome
     assert answered
     assert answered.answers[0].chosen == ("allow",)
@@ -239,7 +239,8 @@ def arrive(house: House, page: Page, request: Request) -> Reply:
     """Bring a request to the server behind the browser's back."""
     cookie = "; ".join(f"{one.get('name')}={one.get('value')}" for one in page.context.cookies())
     body, headers = (request.post_data or "").encode(), request.headers
-    return house.web.call("POST", urlsplit(request.url).path, body=body, headers=headers, cookie=cookie)
+    address = urlsplit(request.url)._replace(scheme="", netloc="").geturl()
+    return house.web.call("POST", address, body=body, headers=headers, cookie=cookie)
 
 
 def test_while_a_yes_is_on_its_way_nothing_else_can_be_said_and_late_it_does_not_count(

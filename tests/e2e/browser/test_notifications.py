@@ -41,6 +41,12 @@ def test_a_notification_comes_when_nobody_looks_and_leads_to_its_question(
     page.goto("/settings")
     page.get_by_role("button", name="Turn on").click()
     expect(page.get_by_role("button", name="Turn off")).to_be_visible()
+    page.evaluate(
+        "() => { PushManager.prototype.subscribe = async () => { throw new DOMException('', 'AbortError') } }"
+    )
+    page.get_by_role("button", name="Tell this browser").click()
+    expect(page.get_by_text("This browser's push service did not take it. Try again")).to_be_visible()
+    expect(page.get_by_role("button", name="Tell this browser")).to_be_visible()
     page.goto("/")
     live(page)
     # A headless page believes that it has the focus.

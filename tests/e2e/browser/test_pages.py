@@ -59,10 +59,10 @@ def test_an_ended_ask_of_any_kind_says_what_became_of_it(house: House, sign_in: 
         ask = house.ask(confirm())
         settle(ask.id, grace)
         page.goto(f"/asks/{ask.id}")
-        expect(page.locator("#standing")).to_contain_text(f"{word} by grace in terminal")
+        expect(page.locator("#standing")).to_contain_text(f"{word} by grace in the terminal")
         expect(page.get_by_role("button", name="Send answer")).to_have_count(0)
         page.get_by_text("Who asks, and what happened").click()
-        expect(page.locator(".events")).to_contain_text(f"{word} by grace in terminal")
+        expect(page.locator(".events")).to_contain_text(f"{word} by grace in the terminal")
     assert house.desk.get(ask.id).state is State.CANCELLED
 
 

@@ -118,7 +118,7 @@ def test_what_is_long_must_be_opened_before_it_can_be_allowed(house: House, sign
     assert box["y"] > 20_000, "below all of it"
     allow(page).scroll_into_view_if_needed()
     allow(page).click()
-    expect(page.locator("#standing")).to_contain_text("Allowed by you in browser")
+    expect(page.locator("#standing")).to_contain_text("Allowed by you in the browser")
     assert decided(house, ask) is Decision.ALLOWED
 
 
@@ -130,7 +130,7 @@ def test_without_a_script_a_page_that_shows_all_of_it_can_allow_it(house: House,
     page.get_by_role("link", name="Open every part").click()
     expect(page.get_by_text("rm -rf ~ # the end of it")).to_be_visible()
     allow(page).click()
-    expect(page.locator("#standing")).to_contain_text("Allowed by you in browser")
+    expect(page.locator("#standing")).to_contain_text("Allowed by you in the browser")
 
 
 def test_the_server_takes_no_allow_without_the_digest_of_what_was_shown(house: House, sign_in: SignIn) -> None:
@@ -159,6 +159,12 @@ def test_enter_on_allow_does_nothing_and_space_presses_it(house: House, sign_in:
     allow(here).focus()
     for keys in ("Enter", "NumpadEnter", "Shift+Enter", "Control+Enter"):
         page.keyboard.press(keys)
+    for more in (" ", "Escape"):
+        # One that is held, and one that somebody thinks better of before it is let go.
+        for key in (" ", more):
+            page.keyboard.down(key)
+        for key in dict.fromkeys((more, " ")):
+            page.keyboard.up(key)
     # What the keys had sent would be under way by now.
     page.evaluate("() => new Promise(requestAnimationFrame)")
     assert (sent, decided(house, ask)) == ([], None)
@@ -279,10 +285,10 @@ def test_what_was_decided_is_told_apart_with_the_action_and_by_whom(house: House
     page = sign_in("/history")
     denied, allowed = (page.locator(".row", has_text=words) for words in ("--now", "--later"))
     expect(denied).to_contain_text("Denied")
-    expect(denied).to_contain_text("by grace in terminal")
+    expect(denied).to_contain_text("by grace in the terminal")
     expect(allowed).to_contain_text("Allowed")
     page.goto(f"/asks/{ask.id}")
-    expect(page.locator("#standing")).to_contain_text("Denied by grace in terminal")
+    expect(page.locator("#standing")).to_contain_text("Denied by grace in the terminal")
     expect(page.locator("#standing")).to_contain_text("Reason: Not before the backup")
     expect(page.locator(".part", has_text="Standard input")).to_contain_text("to everybody")
     assert house.desk.get(ask.id).state is State.ANSWERED

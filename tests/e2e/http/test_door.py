@@ -86,6 +86,19 @@ def test_a_revoked_token_ends_what_it_has_open(
         person.wait_until_unattended(ask)
 
 
+def test_a_call_whose_token_is_revoked_is_told_so_on_its_open_stream(
+    server: Replica, shared_place: Place, http: httpx2.Client, name: str
+) -> None:
+    session = HandshakeSession(http, server.mcp, new_token(shared_place, name))
+    with session.stream("tools/call", {"name": TOOL, "arguments": ask_of(name)}) as told:
+        # It has begun: the call waits.
+        assert told.status_code == 200
+        shared_place.run("token", "revoke", name)
+        said = "".join(told.iter_text())
+    assert '"error"' in said
+    assert "This token was revoked." in said
+
+
 def test_a_revoked_token_ends_its_session(server: Replica, shared_place: Place, http: httpx2.Client, name: str) -> None:
     """The session is gone, not just out of reach, and its stream for notices ends."""
     before = number(http, server, "sayso_sessions_open")

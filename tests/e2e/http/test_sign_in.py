@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
-from tests.e2e.http.harness import TOOL, Person, Place, Replica, bearer, modern_call
+from tests.e2e.http.harness import TOOL, WAIT, Person, Place, Replica, bearer, modern_call
 from tests.e2e.http.signing_in import CALLBACK, NAME, Clicker, Program, Wallet, fields_of, signed_in, told_by
 from tests.e2e.stdio.harness import question
+
+from sayso.waiting_room import IN_A_CROWD, MOST_WAITING
+
+MARK = re.compile(r"\b[A-Z0-9]{3}-[A-Z0-9]{3}\b")
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +100,31 @@ def test_an_agreed_client_gets_its_state_back_and_the_name_of_the_server(
     assert (refused["error"], refused["state"], refused["iss"]) == ("access_denied", "other", server.address)
 
 
+def test_a_request_that_was_decided_is_not_asked_again_however_often_its_page_is_loaded(
+    clicker: Clicker, program: Program, http: httpx2.Client
+) -> None:
+    no, yes = program.address(state="no"), program.address(state="yes")
+    shown = clicker.look_at_waiting(no)
+    clicker.say(shown, "no")
+    code = clicker.connect(yes)["code"]
+    assert "was answered with no" in http.get(no).text
+    assert "was answered with yes" in http.get(yes).text
+    assert not MARK.search(clicker.get("/settings").text), "nothing waits for anybody"
+    assert clicker.say(shown, "connect").status_code == 409
+    assert clicker.get(shown.url.path).status_code == 404
+    assert program.redeem(code).status_code == 200
+
+
+def test_the_page_of_a_request_hears_what_was_decided(clicker: Clicker, program: Program, http: httpx2.Client) -> None:
+    address = program.address(state="heard")
+    shown = clicker.look_at_waiting(address)
+    with ThreadPoolExecutor(1) as threads:
+        heard = threads.submit(http.get, f"{clicker.server.address}{shown.url.path}/said")
+        clicker.say(shown, "connect")
+        assert heard.result(WAIT).json() == {"said": "connect"}
+    assert http.get(f"{clicker.server.address}/oauth/waiting/nobody/said").json() == {"said": "nothing"}
+
+
 def test_nobody_agrees_but_the_person_on_their_own_page(
     clicker: Clicker, server: Replica, shared_place: Place, program: Program
 ) -> None:
@@ -112,6 +143,26 @@ def test_nobody_agrees_but_the_person_on_their_own_page(
     assert clicker.say(shown, "connect").status_code == 409, "an answer counts once"
 
 
+def test_who_waits_stays_when_others_come_and_a_person_sends_all_away_at_once(
+    clicker: Clicker, server: Replica, program: Program, http: httpx2.Client
+) -> None:
+    everyone = fields_of(clicker.look_at_waiting(program.address(state="everyone")))
+    assert clicker.post("/oauth/waiting", {"csrf": everyone["csrf"]}).status_code == 303
+    honest = program.address(state="honest")
+    mark = MARK.search(http.get(honest).text)
+    assert mark
+    flood = [http.get(program.address(state=f"flood-{number}")) for number in range(MOST_WAITING)]
+    assert [each.status_code for each in flood] == [200] * (MOST_WAITING - 1) + [503]
+    assert "programs wait already to be let in" in flood[-1].text
+    assert 0 < int(flood[-1].headers["retry-after"]) <= IN_A_CROWD // 1000
+    assert mark[0] in clicker.look_at_waiting(honest).text, "it is still the one that waits"
+    assert clicker.post("/oauth/waiting", {"csrf": "x"}).status_code == 403
+    assert httpx2.post(f"{server.address}/oauth/waiting", data={"csrf": "x"}).status_code == 401
+    assert clicker.post("/oauth/waiting", {"csrf": everyone["csrf"]}).status_code == 303
+    assert not MARK.search(clicker.get("/settings").text)
+    assert http.get(program.address(state="after")).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
@@ -122,6 +173,12 @@ def test_nobody_agrees_but_the_person_on_their_own_page(
         ({"redirect_uri": "http://localhost.evil.example/callback"}, "Redirect URI"),
         ({"redirect_uri": "https://localhost:41999/callback"}, "Redirect URI"),
         ({"redirect_uri": "http://localhost:9; script-src 'none'; @localhost:9/callback"}, "Redirect URI"),
+        (
+            {"redirect_uri": "http://localhost:9/callback\n; report-uri http://localhost:9"},
+            "redirect_uri has characters",
+        ),
+        ({"redirect_uri": "http://evil.example\\@localhost:41999/callback"}, "redirect_uri has characters"),
+        ({"response_type": 'co"de'}, "response_type has characters"),
         ({"resource": "https://other.example/mcp"}, "alone"),
         ({"response_type": "token"}, "not allowed"),
         ({"client_id": "made-up"}, "does not exist"),
@@ -196,6 +253,16 @@ def test_a_code_is_good_once_and_for_its_client_and_verifier_alone(
     assert is_let_in(http, server, tokens["access_token"])
     assert program.redeem(code).json()["error"] == "invalid_grant"
     assert not is_let_in(http, server, tokens["access_token"]), "a code that is used twice ends what came of it"
+
+
+def test_a_parameter_with_characters_that_no_error_may_name_is_refused(program: Program) -> None:
+    for name, reply in (
+        ("grant_type", program.token(grant_type='"\n\u202e')),
+        ("code", program.redeem("\\")),
+        ("token", program.revoke("€")),
+    ):
+        assert (reply.status_code, reply.json()["error"]) == (400, "invalid_request"), reply.text
+        assert reply.json()["error_description"].startswith(f"{name} has characters")
 
 
 def test_tokens_count_for_the_name_they_were_made_for_and_at_mcp_alone(

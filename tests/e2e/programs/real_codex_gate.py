@@ -196,6 +196,17 @@ def test_a_denial_in_the_inbox_reaches_the_model_with_its_words(desktop: Desktop
         assert not (desktop.home.project / "two").exists()
 
 
+def test_a_denial_without_words_is_told_to_the_model_by_codex_itself(desktop: Desktop) -> None:
+    with desktop.session("Nine.", run("call_1", "touch nine")) as codex:
+        (ask,) = codex.prompt()
+        codex.shows(DIALOG)
+        PermissionDesk(codex.desk).deny(ask.id, SOMEONE, "")
+        told = codex.told()
+        assert "rejected by user" in told
+        assert "About `" not in told
+        assert not (desktop.home.project / "nine").exists()
+
+
 @pytest.mark.parametrize(("key", "how"), [("y", "allowed"), ("Escape", "denied")])
 def test_a_permission_decided_in_the_terminal_leaves_the_inbox_which_says_how(
     desktop: Desktop, key: str, how: str

@@ -291,7 +291,7 @@ def test_questions_of_its_own_tool_are_answered_on_a_phone(machine: Machine, new
         page.get_by_role("button", name="Send answers").tap()
         assert '"Which harbour?"="South"' in claude.told()
         assert '"Which boats?"="The old one, The red one"' in claude.told()
-        expect(page.locator("#standing")).to_contain_text("Answered by you in browser", timeout=PATIENCE * 1000)
+        expect(page.locator("#standing")).to_contain_text("Answered by you in the browser", timeout=PATIENCE * 1000)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, "no sideways scrolling"
         until(PATIENCE, lambda: "2. South" not in claude.client.shows(), lambda: "the dialog to close")
 

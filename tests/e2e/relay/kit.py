@@ -28,6 +28,7 @@ from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.store import open_store
+from sayso.web.sessions import masked
 
 OPTIONS = [{"label": "Option A", "description": "Simple but limited"}, {"label": "Option B"}]
 ADA = Settler(person=USER, surface="terminal")
@@ -85,10 +86,11 @@ class Bench:
 
     # An MCP server's side
 
-    def relay(self, run: Run, question: str = "Which?", **more: Any) -> str:
-        """Relay a question: the id of its ask."""
+    def relay(self, run: Run, question: str = "Which?", put: str = "", **more: Any) -> str:
+        """Relay a question, by the name that its server has for it: the id of its ask."""
         body = {"streamToken": run.token, "question": question, "options": OPTIONS, "multiSelect": False, **more}
-        reply = self.house.web.call("POST", f"/claude/relay-question?p={run.project.id}", data=body)
+        headers = {relay_file.PUT_HEADER: put} if put else {}
+        reply = self.house.web.call("POST", f"/claude/relay-question?p={run.project.id}", data=body, headers=headers)
         assert reply.status == 200, reply.text
         return str(reply.data["ask"])
 
@@ -118,7 +120,7 @@ class Bench:
             "POST",
             f"/claude/submit-answer?p={run.project.id}",
             data={"streamToken": run.token, **body},
-            headers={"X-CSRF-Token": session.csrf if csrf is None else csrf},
+            headers={"X-CSRF-Token": masked(session.csrf) if csrf is None else csrf},
             cookie=f"{self.house.cookie_name}={secret}",
             host=self.house.host_of(session.user),
         )

@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.relay.kit import FILE, NO_TOKEN, OPTIONS, Bench, new_bench, start_fails, under, written
 from tests.e2e.relay.old_relay import old_relay
 from tests.e2e.stdio.harness import MODES, WAIT, Agent, Person, data_of, new_place, text_of
+from tests.test_pictures import PNG
 
 from sayso.text import iso_time
 
@@ -46,6 +47,18 @@ def test_questions_go_through_the_relay_and_answers_come_back(bench: Bench, pers
         chosen, ask = choice.result(WAIT), bench.desk.get(asked.id)
         assert text_of(chosen) == "User selected: Option A"
         assert (data_of(chosen)["asked_at"], data_of(chosen)["answered_by"]) == (iso_time(ask.created_at), "ada")
+        (bench.place.project / "one.png").write_bytes(PNG)
+        pictured = agent.call(
+            "ask_user", {"question": "Which look?", "options": [{"label": "One", "image": "one.png"}]}
+        )
+        asked = person.wait_for_ask("Which look?")
+        (option,) = asked.questions[0].options
+        assert option.picture
+        assert bench.desk.attachment(asked.id, option.picture.id)[1] == PNG
+        assert bench.submit(run, ask=asked.id, answer="One", selectedOptions=[0]).status == 200
+        assert text_of(pictured.result(WAIT)) == "User selected: One"
+        missing = {"question": "Which look?", "options": [{"label": "One", "image": "two.png"}]}
+        assert "two.png" in text_of(agent.call("ask_user", missing).result(WAIT))
         several = agent.call("ask_user", {"question": "Which all?", "options": OPTIONS, "multiSelect": True})
         person.wait_for_ask("Which all?")
         assert bench.submit(run, answer="Option A, Option B, tea", selectedOptions=[0, 1]).status == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -68,9 +69,12 @@ def test_choices_own_words_and_both_come_through(
     bench: Bench, asked: dict[str, Any], sent: dict[str, Any], told: dict[str, Any]
 ) -> None:
     run = bench.run()
-    bench.relay(run, **asked)
+    ask = bench.relay(run, **asked)
     assert bench.submit(run, **sent).status == 200
     assert bench.poll(run).data == {"status": "answered", **told}
+    outcome = bench.house.desk.get(ask).outcome
+    assert outcome is not None
+    assert outcome.surface == "browser", "the person sat at a page, however it sent the answer"
 
 
 @pytest.mark.requirement("P-27", "P-28", "P-36", "P-41")
@@ -336,6 +340,57 @@ def test_a_question_outlives_the_server_it_was_put_to(bench: Bench) -> None:
     assert (ask.state, ask.wait is not None) == (State.PENDING, True)
     assert bench.submit(run, answer="Option B").status == 200
     assert bench.poll(run, f"&wait=20&ask={ask_id}").data["selectedOptions"] == [1]
+
+
+def test_a_question_that_is_put_again_because_no_reply_came_is_asked_once(bench: Bench) -> None:
+    run = bench.run()
+    with ThreadPoolExecutor(4) as pool:
+        # As after a pause of the whole machine: the first post and those that came after it are read at once.
+        posts = [pool.submit(bench.relay, run, "Heard me?") for _ in range(4)]
+        (ask_id,) = {post.result(30) for post in posts}
+        held = pool.submit(bench.poll, run, f"&wait=60&ask={ask_id}")
+        assert bench.relay(run, "Heard me?") == ask_id
+        assert bench.submit(run, answer="Option A").status == 200
+        assert held.result(30).data["answer"] == "Option A", "whoever polls already is told too"
+    assert bench.relay(run, "Heard me?") != ask_id, "it was told, and is asked anew"
+    assert len([event for event in bench.runs.events(run.id) if event.body["ask"] == ask_id]) == 1
+
+
+def test_a_question_that_is_answered_and_that_nobody_was_told_of_is_not_asked_again(bench: Bench) -> None:
+    run = bench.run()
+    ask_id = bench.relay(run, "Heard me?")
+    assert bench.submit(run, answer="Option A").status == 200
+    assert bench.relay(run, "Heard me?") == ask_id
+    assert bench.poll(run, f"&ask={ask_id}").data["answer"] == "Option A"
+
+
+def test_a_post_that_arrives_late_asks_nothing_anew(bench: Bench) -> None:
+    run = bench.run()
+    ask_id = bench.relay(run, "Heard me?", put="first")
+    assert bench.submit(run, answer="Option A").status == 200
+    assert bench.poll(run, f"&ask={ask_id}").data["answer"] == "Option A"
+    assert bench.relay(run, "Heard me?", put="first") == ask_id
+    assert bench.relay(run, "Heard me?", put="second") != ask_id, "this is another call of the agent's"
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_question_whose_server_was_killed_before_it_replied_is_asked_once(bench: Bench, answered: bool) -> None:
+    run = bench.run()
+    ask_id = bench.relay(run, "Killed?")
+    bench.house.web.stop(signal.SIGKILL)
+    if answered:
+        bench.desk.answer(ask_id, [Answer(question=bench.desk.get(ask_id).questions[0].id, chosen=("1",))], ADA)
+    bench.house.restart()
+    assert bench.relay(run, "Killed?") == ask_id
+    assert [event.body["ask"] for event in bench.runs.events(run.id)] == [ask_id], "it has one card"
+    if not answered:
+        assert bench.submit(run, answer="Option A").status == 200
+    told = bench.poll(run, f"&wait=20&ask={ask_id}").data
+    assert told["selectedOptions"] == [0]
+    bench.house.web.stop(signal.SIGKILL)
+    bench.house.restart()
+    # The reply may have been lost with the server.
+    assert bench.poll(run, f"&ask={ask_id}").data in (told, {"status": "waiting"})
 
 
 def test_a_question_of_a_run_that_has_ended_is_no_longer_waited_for(bench: Bench) -> None:

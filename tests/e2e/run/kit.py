@@ -19,6 +19,7 @@ from mcp.client.client import Client
 from mcp.client.extension import ClientExtension
 from mcp.client.subscriptions import Subscription
 from mcp.shared.exceptions import MCPDeprecationWarning
+from tests.e2e.stdio.folders import Folders
 from tests.e2e.stdio.harness import WAIT, Agent, Place, Server, data_of
 from tests.e2e.stdio.log import Log
 from tests.e2e.stdio.transport import speaking_to
@@ -182,14 +183,14 @@ def worker(
             connection.__exit__(None, None, None)
 
 
-def tools_dir(place: Place) -> Path:
+def tools_dir(place: Folders) -> Path:
     """The person's own, which need not be trusted."""
     folder = place.home / ".config" / "sayso" / "tools"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def write_tool(place: Place, name: str, **fields: Any) -> Path:
+def write_tool(place: Folders, name: str, **fields: Any) -> Path:
     """A tool file of the person's own. Written in one step, as editors do."""
     file = tools_dir(place) / f"{name}.json"
     half = file.with_suffix(".half")
@@ -206,13 +207,13 @@ def write_project_tool(place: Place, name: str, **fields: Any) -> Path:
     return file
 
 
-def background(place: Place, name: str = "bg", **fields: Any) -> None:
+def background(place: Folders, name: str = "bg", **fields: Any) -> None:
     """A tool that runs a shell script in the background."""
     default = {"name": "default", "description": "Run a script.", "positional_args": [SCRIPT], **fields}
     write_tool(place, name, command="bash -c", subcommand=[default])
 
 
-def waited_for(place: Place, name: str = "fg", **fields: Any) -> None:
+def waited_for(place: Folders, name: str = "fg", **fields: Any) -> None:
     """A tool that runs a shell script and waits for it."""
     background(place, name, synchronous=True, **fields)
 

@@ -60,7 +60,6 @@ def test_a_log_is_followed_in_the_background_until_it_is_stopped(place: Place) -
     token = fresh_token()
     with worker(place) as one:
         running = one.start("applog", what="the pump", seconds=token)
-        assert (place.project / "cleared").exists()
         alerts: list[dict[str, object]] = []
 
         def reported() -> bool:
@@ -68,6 +67,7 @@ def test_a_log_is_followed_in_the_background_until_it_is_stopped(place: Place) -
             return bool(alerts)
 
         eventually(reported)
+        assert (place.project / "cleared").exists(), "before anything was followed"
         unseen = "The model that watches this log could not be asked: it could not be reached."
         assert alerts == [{"id": running, "lines": [unseen, "the pump broke"]}]
         assert one.status(running)["stdout"] == "quiet\nthe pump broke\n"

@@ -7,11 +7,9 @@ descend from it: the command line refuses to let an agent answer itself.
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +23,12 @@ import psutil
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.session import ElicitationFnT
-from tests import warm
+from tests import memory, warm
+from tests.e2e.stdio.folders import PROGRAMS, Folders
 from tests.e2e.stdio.log import Log
 from tests.e2e.stdio.person import WAIT, Person
 from tests.e2e.stdio.pipe import Pipe
 from tests.e2e.stdio.transport import speaking_to
-
-from sayso.config import Config, load
 
 __all__ = [
     "ANEW",
@@ -54,9 +51,6 @@ MODES = ("auto", "legacy")
 TOOL = "ask_user_questions"
 ANEW = ("env",)
 """A launcher where it matters how a server starts, with nothing imported; else it is forked, which is quicker."""
-_PROGRAMS = Path(sys.executable).parent
-_ALIKE = {"LC_ALL": "C.UTF-8", "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
-"""What is the same on every machine: its language, and that it has no desktop."""
 _AGENT = """
 pid=$1; shift
 sh -c 'echo $$ >"$0"; exec "$@"' "$pid" "$@"
@@ -64,39 +58,14 @@ exit $?
 """
 
 
-class Place:
-    """One machine with one person on it: a home, a state directory, a project. Nothing of the real one leaks in."""
+class Place(Folders):
+    """A machine on which agents can be started."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
-        self.folder = folder
-        self.home, self.state, self.project = folder / "home", folder / "state", folder / "project"
-        self.cache = folder / "cache"
-        self.home.mkdir()
-        self.project.mkdir()
-        self.settings = dict(settings)
+        super().__init__(folder, settings)
         self.launcher: Sequence[str] = ()
         """A command that agents start their servers by, such as one that takes rights away."""
         self._agents = 0
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """`settings` become SAYSO_* variables."""
-        named = {f"SAYSO_{name.upper()}": value for name, value in self.settings.items()}
-        path = os.pathsep.join([str(_PROGRAMS), os.defpath])
-        folders = {
-            "HOME": self.home,
-            "XDG_CONFIG_HOME": self.home / ".config",
-            "XDG_CACHE_HOME": self.cache,
-            "SAYSO_STATE_DIR": self.state,
-        }
-        return {**{name: str(folder) for name, folder in folders.items()}, "PATH": path, **_ALIKE, **named}
-
-    @property
-    def database(self) -> Path:
-        return self.state / "sayso.db"
-
-    def config(self) -> Config:
-        return load(environ=self.environment, cwd=self.project)
 
     def files(self) -> set[str]:
         """Everything that lies in the person's folders, but for what can be thrown away at any time."""
@@ -106,7 +75,7 @@ class Place:
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         """The person's command line: `sayso` in a process of its own."""
         ran = warm.run(
-            _PROGRAMS / "sayso",
+            PROGRAMS / "sayso",
             arguments,
             given=given.encode(),
             cwd=self.project,
@@ -186,7 +155,7 @@ class Place:
             command = self.command(program, *flags)
             server = Server(subprocess.Popen(command.argv, **options), lambda: command.pid)
         else:
-            copy = warm.fork_server([_PROGRAMS / program, "server", *flags], **options)
+            copy = warm.fork_server([PROGRAMS / program, "server", *flags], **options)
             server = Server(copy, lambda: copy.pid)
         log.close_our_end()
         return server
@@ -194,7 +163,7 @@ class Place:
     def command(self, program: str, *flags: str) -> Command:
         """How an agent starts the server."""
         self._agents += 1
-        server = [*self.launcher, str(_PROGRAMS / program), "server", *flags]
+        server = [*self.launcher, str(PROGRAMS / program), "server", *flags]
         return Command(self.folder / f"agent{self._agents}", server)
 
 
@@ -269,7 +238,7 @@ class Agent:
 @contextmanager
 def new_place(**settings: str) -> Iterator[Place]:
     """A place in a folder of its own, with a path short enough for sockets. Its people fill in forms in no time."""
-    with tempfile.TemporaryDirectory(prefix="sayso-test-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="sayso-test-", dir=memory.SHORT) as folder:
         yield Place(Path(folder), {"form_reaction": "1ms", **settings})
 
 

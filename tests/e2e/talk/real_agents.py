@@ -150,8 +150,12 @@ def real_talk(agent: RealAgent, relay: str) -> Iterator[RealTalk]:
 
 
 def allow(asked: Locator, patience: float) -> None:
-    """A card that has just moved takes no press: it is pressed until it has taken one."""
-    button, give_up = asked.get_by_role("button", name="Allow", exact=True), time.monotonic() + patience
+    press(asked, "Allow", patience)
+
+
+def press(asked: Locator, name: str, patience: float) -> None:
+    """A card that has just come or moved takes no press: it is pressed until it has taken one."""
+    button, give_up = asked.get_by_role("button", name=name, exact=True), time.monotonic() + patience
     while True:
         with suppress(PlaywrightTimeout):
             button.scroll_into_view_if_needed(timeout=PRESS)

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.programs.model import use
 from tests.e2e.talk.conftest import PATIENCE, SignIn
-from tests.e2e.talk.real_agents import CLAUDE, CODEX, GEMINI, RealAgent, RealTalk, allow, over, real_talk
+from tests.e2e.talk.real_agents import CLAUDE, CODEX, GEMINI, RealAgent, RealTalk, allow, over, press, real_talk
 from tests.e2e.talk.stage import Stage, begin, card
 from tests.e2e.talk.stage import say as go_on
 from tests.trees.repositories import git, new_repository
@@ -77,7 +77,7 @@ def test_what_it_asks_is_answered_after_the_server_was_killed(talk: RealTalk, si
     expect(asked).to_be_visible()
     talk.kill_server()
     asked.get_by_role("textbox").fill("The SOUTHERN one")
-    asked.get_by_role("button", name="Send answer").click()
+    press(asked, "Send answer", SECONDS)
     over(page, 1)
     assert "The SOUTHERN one" in talk.heard()
 

@@ -124,7 +124,7 @@ def shared_session(stage: Stage, project: str) -> Iterator[tuple[SharedSession, 
     folder = stage.house.place.home / ".codex" / "sessions" / "2026" / "11" / "16"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"rollout-2026-11-16T11-51-15-{THREAD}.jsonl"
-    path = stage.folder / "codex.sock"
+    path = stage.folder / f"{project}.sock"
     session = SharedSession(path, stage.folder / project, file)
     words = [sys.executable, "-c", "import sys; sys.stdin.read()", "app-server", "--listen", f"unix://{path}"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as server:
@@ -139,3 +139,4 @@ def shared_session(stage: Stage, project: str) -> Iterator[tuple[SharedSession, 
         finally:
             session.close()
             server.terminate()
+            file.unlink(missing_ok=True)

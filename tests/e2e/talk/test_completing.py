@@ -70,3 +70,14 @@ def test_a_list_completes_what_is_written_and_enter_in_it_sends_nothing(stage: S
     expect(field).to_have_value("/review ")
     expect(field).to_be_focused()
     assert len(stage.runs.turns(conversation, stage.latest(conversation).user)) == 1
+    # The message that begins a conversation is completed too, by what the last one in the same project knew.
+    page.goto("/talk")
+    field.fill("")
+    page.get_by_label("Project").select_option(str(number))
+    field.press_sequentially("/re")
+    expect(options).to_have_text(["/reviewReview a change"])
+    field.press("Tab")
+    field.press_sequentially("@nor")
+    options.click()
+    expect(field).to_have_value("/review @north.txt ")
+    assert stage.visitor("eve").get(f"/projects/{number}/files?q=").status == 404

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.talk.conftest import SignIn
@@ -26,8 +28,11 @@ def test_a_turn_says_its_own_cost_and_that_of_the_conversation(stage: Stage, sig
         stage.ended(conversation)
         say(page, *steps)
         _expect_costs(page, number)
+    so_far = re.compile(r"\d s, \$\d\.\d{4} so far")
+    expect(page.locator("[data-status]")).to_contain_text(so_far)
     page.reload()
     _expect_costs(page, len(COSTS))
+    expect(page.locator("[data-status]")).to_contain_text(so_far)
 
 
 def _expect_costs(page: Page, turns: int) -> None:

@@ -68,6 +68,21 @@ def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere
     expect(page.get_by_label("What should it do?")).to_have_value("")
 
 
+def test_half_a_name_survives_a_reload_and_what_was_renamed_is_forgotten(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    begin(page, stage.project(), "say Hello")
+    name = page.get_by_label("Name", exact=True)
+    page.get_by_text("More", exact=True).click()
+    name.fill("Half a na")
+    page.reload()
+    page.get_by_text("More", exact=True).click()
+    expect(name).to_have_value("Half a na")
+    name.fill("A whole name")
+    page.get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("A whole name")
+    assert "title:" not in page.evaluate("JSON.stringify([Object.keys(localStorage), Object.keys(sessionStorage)])")
+
+
 def test_what_was_written_for_one_project_is_never_kept_for_another(stage: Stage, sign_in: SignIn) -> None:
     stage.project("among the first")
     meant, other = stage.project("meant"), stage.project("other")

@@ -123,15 +123,57 @@ def test_a_conversation_is_started_once_and_the_form_says_that_it_is_on_its_way(
     expect(page.get_by_role("button", name="Sending…")).to_be_disabled()
     expect(page.get_by_label("What should it do?")).to_be_disabled()
     (sent,) = held
-    assert arrive(stage.house, page, sent.request).status == 303
-    # Only the reply was lost: the list leads to it, and what was written does not come back.
+    assert arrive(stage.house, page, sent.request).status == 201
+    # Only the reply was lost: the page finds what was begun, and what was written does not come back.
     sent.abort()
-    expect(page.get_by_label("What should it do?")).to_be_enabled()
-    page.get_by_role("link", name="say Started once").click()
+    page.wait_for_url("**/talk/*")
     expect(page.locator("#turn-1 .spoken")).to_have_text("Started once")
     page.goto("/talk")
     expect(page.get_by_label("What should it do?")).to_have_value("")
     expect(page.get_by_role("link", name="say Started once")).to_have_count(1)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_page_that_is_loaded_again_before_it_knew_finds_what_it_had_begun(
+    stage: Stage, sign_in: SignIn, arrives: bool
+) -> None:
+    project, held = stage.project(f"reloaded {arrives}"), list[Route]()
+    page = sign_in()
+    page.get_by_label("Project").select_option(str(project))
+    page.get_by_label("What should it do?").fill(f"say Begun {arrives}")
+    page.route("**/talk", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    with page.expect_request("**/talk"):
+        page.get_by_role("button", name="Start").click()
+    if arrives:
+        assert arrive(stage.house, page, held[0].request).status == 201
+    page.reload()
+    if arrives:
+        page.wait_for_url("**/talk/*")
+        expect(page.locator("#turn-1 .spoken")).to_have_text("Begun True")
+    else:
+        expect(page.get_by_role("alert")).to_contain_text("Not sent. It did not arrive.")
+        page.unroute_all()
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_url("**/talk/*")
+    page.goto("/talk")
+    expect(page.get_by_label("What should it do?")).to_have_value("")
+    expect(page.get_by_role("link", name=f"say Begun {arrives}")).to_have_count(1)
+
+
+def test_an_answer_that_was_on_its_way_when_the_page_was_loaded_again_is_not_said_to_be_unsent(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page, held = sign_in(), list[Route]()
+    begin(page, stage.project(), ask("Which harbour?"))
+    card(page, "Which harbour?").get_by_role("textbox").fill("The southern one")
+    page.route("**/claude/submit-answer*", lambda route: held.append(route))
+    with page.expect_request("**/claude/submit-answer*"):
+        card(page, "Which harbour?").get_by_role("button", name="Send answer").click()
+    assert arrive(stage.house, page, held[0].request).status == 200
+    page.reload()
+    expect(page.get_by_text("Heard: User answered: The southern one")).to_be_visible()
+    expect(card(page, "Which harbour?")).to_have_attribute("data-state", "answered")
+    expect(page.locator("[data-unsent]")).to_have_count(0)
 
 
 def test_why_a_conversation_was_not_started_is_told_in_place(stage: Stage, sign_in: SignIn) -> None:
@@ -160,3 +202,45 @@ def test_a_turn_whose_reply_was_lost_is_not_sent_twice(stage: Stage, sign_in: Si
     expect(page.locator("#turn-2 .spoken")).to_have_text("Once")
     expect(page.get_by_label("Go on")).to_have_value("")
     assert stage.latest(conversation).turn == 2
+
+
+COVERED = """() => [...document.querySelectorAll("[data-state=open] :is(button, textarea, label)")].filter((one) => {
+  one.scrollIntoView({ block: "nearest" });
+  const { left, width, top, height } = one.getBoundingClientRect();
+  const found = one.checkVisibility() && document.elementFromPoint(left + width / 2, top + height / 2);
+  return found && found.closest("[data-pinned]");
+}).map((one) => one.textContent.trim() || one.name)"""
+"""What is covered when it is scrolled to, as a browser does for whoever goes there by a key or a finger."""
+
+
+@pytest.mark.parametrize("height", [844, 420], ids=["a whole screen", "above a keyboard"])
+def test_the_field_for_messages_never_covers_what_is_asked_however_long_it_has_grown(
+    stage: Stage, sign_in: SignIn, height: int
+) -> None:
+    page = sign_in(**{**PHONE, "viewport": {"width": 390, "height": height}})
+    many = [{"label": f"Option {number}", "description": "A word about it. " * 4} for number in range(9)]
+    begin(page, stage.project(), "say " + "Long. " * 400, ask("Which one?", options=many))
+    expect(card(page, "Which one?")).to_be_visible()
+    assert page.evaluate(COVERED) == []
+    page.get_by_label("Go on").fill("A line.\n" * 12)
+    assert page.evaluate(COVERED) == []
+    page.get_by_role("button", name="Queue").tap()
+    expect(page.locator("[data-queued]")).to_be_visible()
+    page.get_by_label("Go on").fill("A line.\n" * 12)
+    card(page, "Which one?").get_by_role("textbox", name="Other").focus()
+    assert page.evaluate(COVERED) == []
+
+
+def test_without_a_script_the_field_for_messages_never_covers_what_is_asked(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in(**{**PHONE, "java_script_enabled": False})
+    conversation = begin(page, stage.project(), "say " + "Long. " * 400, permit("Bash", command="make"))
+    stage.open_ask(conversation)
+    page.get_by_role("link", name="Show what is new").click()
+    page.get_by_label("Go on").fill("A line.\n" * 12)
+    page.get_by_role("button", name="Allow", exact=True).scroll_into_view_if_needed()
+    dock, allow = page.locator(".dock").bounding_box(), card(page, "make").bounding_box()
+    assert dock
+    assert allow
+    assert dock["y"] >= allow["y"] + allow["height"]
+    page.get_by_role("button", name="Allow", exact=True).click()
+    assert stage.texts(stage.ended(conversation))[-1].startswith("Allowed Bash")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import PHONE
-from tests.e2e.browser.test_accessibility import tabs_to, violations
+from tests.e2e.browser.test_accessibility import TOO_SMALL, tabs_to, violations
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
 from tests.permissions.test_desk import PUSH
@@ -19,11 +19,14 @@ from tests.trees.repositories import git, new_repository
 from tests.web.house import USER, confirm, new_ask
 
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Run, RunState
+from sayso.agents.takeover import Takeovers
 from sayso.asks.mark import mark
 from sayso.asks.model import Answer, Ask, Asker, Settler, State
 from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.clock import now_ms
 from sayso.permissions.action import asking
+from sayso.roster import Roster
+from sayso.web.beside_talk import BesideReader
 from sayso.web.transcript import Transcript
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
@@ -165,9 +168,11 @@ def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stag
     page.locator("details").evaluate_all("folds => folds.forEach(fold => fold.open = true)")
     assert _violations(page) == []
     assert page.evaluate(FITS)
+    assert page.evaluate(TOO_SMALL) == []
     page.goto("/talk")
     assert _violations(page) == []
     assert page.evaluate(FITS)
+    assert page.evaluate(TOO_SMALL) == []
     assert tabs_to(page, page.get_by_label("What should it do?")) <= 3
 
 
@@ -193,9 +198,21 @@ def test_what_has_changed_in_the_working_tree_is_shown_as_it_happens(stage: Stag
     # What was folded stays so.
     expect(page.get_by_text("three")).to_be_hidden()
     stage.ended(conversation)
+    assert page.evaluate(TOO_SMALL) == []
+    # Now there is something to commit, and words for that stay over a reload until they are used.
+    for setting, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
+        git(directory, "config", setting, value)
+    page.get_by_label("Commit message").fill("Sell three")
+    page.reload()
+    expect(page.get_by_label("Commit message")).to_have_value("Sell three")
+    page.get_by_role("button", name="Commit").click()
+    expect(page.get_by_role("status").filter(has_text="You committed")).to_be_visible()
+    page.reload()
+    expect(page.locator("#message")).to_have_value("")
     for step in ("revert", "discard"):
         page.goto(f"/talk/{conversation}/changes/{step}")
         assert _violations(page) == []
+        assert page.evaluate(TOO_SMALL) == []
     assert stage.visitor("mallory").get(f"/talk/{conversation}/changes").status == 404
 
 
@@ -475,12 +492,17 @@ def _gave(use: str, *, error: bool = False) -> NewEvent:
     return NewEvent(kind=EventKind.TOOL_RESULT, body={"id": use, "text": "", "error": error})
 
 
+def reader_of(stage: Stage, run: Run) -> Transcript:
+    beside = BesideReader(Takeovers(stage.house.place.config(), stage.projects, Roster(stage.store), stage.runs))
+    return Transcript(stage.runs, stage.house.desk, run.conversation, beside, user=USER, csrf="")
+
+
 def test_a_verdict_that_comes_with_the_next_line_stands_above_it_at_once(stage: Stage) -> None:
     project = stage.projects.of(USER, stage.project("together"))
     run = stage.runs.open(NewRun(project=project, prompt="Do it.", token="together"), most=100)
     held = stage.house.hold(new_ask(confirm(), asker=Asker(client="claude", owner=USER, run=run.id)))
     stage.runs.note_ask(run.id, held.ask.id)
-    reader = Transcript(stage.runs, stage.house.desk, run.conversation, user=USER, csrf="")
+    reader = reader_of(stage, run)
     assert [each["type"] for each in _told(reader)][1:3] == ["ask", "footer"]
     by = Settler(person=USER, surface="terminal")
     settled = stage.house.desk.answer(held.ask.id, [Answer(question=held.ask.questions[0].id, chosen=("yes",))], by)
@@ -503,7 +525,7 @@ def _wanted_by_two(stage: Stage) -> tuple[Run, Ask]:
 
 def test_a_yes_is_taken_back_on_the_card_while_others_have_to_agree(stage: Stage) -> None:
     run, wanted = _wanted_by_two(stage)
-    visitor, reader = stage.visitor(), Transcript(stage.runs, stage.house.desk, run.conversation, user=USER, csrf="")
+    visitor, reader = stage.visitor(), reader_of(stage, run)
 
     def pressed(button: str) -> int:
         return visitor.post(f"/asks/{wanted.id}", settle=button, digest=wanted.digest, shown=mark(wanted)).status

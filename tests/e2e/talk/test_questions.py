@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Request, expect
+from tests.e2e.browser.conftest import PHONE
+from tests.e2e.browser.test_attachments import DROP
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit, process_of, say
+from tests.test_pictures import PNG, photo
 from tests.web.house import USER
 
 from sayso.agents.model import EventKind, Run
 from sayso.asks.model import Settler
 from sayso.permissions.desk import PermissionDesk
+from sayso.pictures import without_metadata
 
 RECORD = """
 (text) => {
@@ -168,7 +174,7 @@ def test_the_stream_tells_a_question_in_the_relays_own_form_and_in_time(stage: S
     # The first one may have to wait for the agent's MCP server to start.
     first, second = ask("Are you ready?"), ask("Shall I begin?", options=OPTIONS, multiSelect=True)
     conversation = begin(page, stage.project(), first, "say good", second)
-    card(page, "Are you ready?").locator("textarea").fill("Yes")
+    card(page, "Are you ready?").locator("textarea.answer").fill("Yes")
     card(page, "Are you ready?").get_by_role("button", name="Send answer").click()
     shown = card(page, "Shall I begin?")
     expect(shown).to_be_visible()
@@ -199,13 +205,13 @@ def test_several_choices_other_words_and_free_text_all_arrive(stage: Stage, sign
     parts.get_by_role("textbox", name="Other").fill("and the docs")
     parts.get_by_role("button", name="Send answer").click()
     free = card(page, "What shall I call it?")
-    expect(free.locator("textarea")).to_have_count(1)
-    expect(free.locator("input:not([type=hidden])")).to_have_count(0)
+    expect(free.locator("textarea.answer")).to_have_count(1)
+    expect(free.locator("input:not([type=hidden], [type=file])")).to_have_count(0)
     # An empty answer is not sent; the keyboard sends a full one.
     free.get_by_role("button", name="Send answer").click()
     expect(free.get_by_role("alert")).to_have_text("Choose an option, or write something.")
-    free.locator("textarea").fill("Sayso\nor so")
-    free.locator("textarea").press("Control+Enter")
+    free.locator("textarea.answer").fill("Sayso\nor so")
+    free.locator("textarea.answer").press("Control+Enter")
     one = card(page, "Which one?")
     one.get_by_role("textbox", name="Other").fill("Neither")
     one.get_by_role("button", name="Send answer").click()
@@ -324,6 +330,9 @@ def test_permissions_are_allowed_denied_with_a_message_or_allowed_for_the_rest(s
             "You answered: Option B",
         ]
     )
+    # What its client says of it besides changes nothing of that, and is told with it.
+    stage.house.desk.note_of_client(refused.get_attribute("data-card") or "", "Its own record says that it was done")
+    expect(texts.nth(2)).to_have_text("You denied this: Not on this machine. Its own record says that it was done")
     # The same once more in the next turn: what was allowed for the rest of the run is asked again.
     say(page, test)
     expect(page.locator("#turn-2 [data-card][data-state=open]")).to_be_visible()
@@ -370,3 +379,97 @@ def test_own_words_beside_a_chosen_option_reach_the_agent_as_a_note(
         assert '"Deploy?": "Now (note: only after Friday)"' in told[0]
     else:
         assert told == ["User selected: Now\nUser noted: only after Friday"]
+
+
+def test_pictures_and_files_go_with_an_answer_on_a_card_and_stay_with_it_until_it_is_sent(
+    stage: Stage, sign_in: SignIn, tmp_path: Path
+) -> None:
+    page = sign_in(**PHONE)
+    conversation = begin(page, stage.project(), ask("Which one?", options=OPTIONS), "say Seen", ask("And this?"))
+    asked, kept = card(page, "Which one?"), tmp_path / "IMG_7.jpg"
+    kept.write_bytes(photo())
+    given = ["dropped.png", base64.b64encode(PNG).decode()]
+    asked.get_by_label("Take a photo").set_input_files(kept)
+    expect(asked.locator("[data-attached] label")).to_have_text(["IMG_7.jpg"])
+    asked.locator(".prose").evaluate(DROP, given)
+    expect(asked.locator("[data-attached] label")).to_have_text(["IMG_7.jpg", "dropped.png"])
+    expect(page.locator("[data-chosen-pictures] li")).to_have_count(0)
+    asked.get_by_text("Option B").tap()
+    asked.get_by_label("dropped.png").uncheck()
+    # It stays with the question over a reload, and in another browser of the same person's.
+    ask_id = stage.open_ask(conversation).id
+    stage.until_true(lambda: "dropped" not in stage.house.desk.draft(ask_id, USER))
+    for each in (page, sign_in(f"/talk/{conversation}")):
+        each.reload()
+        expect(card(each, "Which one?").get_by_label("IMG_7.jpg")).to_be_checked()
+        expect(card(each, "Which one?").get_by_label("dropped.png")).to_have_count(0)
+    expect(asked.get_by_label("Option B")).to_be_checked()
+    asked.get_by_role("button", name="Send answer").tap()
+    # Without a file an answer goes as it always did, and nothing is left behind of what was begun.
+    other = card(page, "And this?")
+    other.get_by_label("Add pictures or files").set_input_files(kept)
+    other.get_by_label("IMG_7.jpg").uncheck()
+    other.get_by_role("textbox").fill("No picture")
+    other.get_by_role("button", name="Send answer").tap()
+    run = stage.ended(conversation)
+    first, _, second = stage.texts(run)
+    assert first.startswith("Heard: User selected: Option B\n")
+    assert Path(re.findall(r"/\S+IMG_7\.jpg", first)[0]).read_bytes() == without_metadata(photo())
+    assert second == "Heard: User answered: No picture"
+    answered = stage.house.desk.history(person=USER, most=2)
+    assert [stage.house.desk.draft(each.id, USER) for each in answered] == ["", ""]
+
+
+def test_without_a_script_a_file_goes_with_the_answer_on_a_card(stage: Stage, sign_in: SignIn, tmp_path: Path) -> None:
+    page = sign_in(java_script_enabled=False)
+    asked_for = {"question": "Which one?", "header": "One", "options": [*OPTIONS, {"label": "Neither"}]}
+    conversation = begin(page, stage.project(), f"native {json.dumps({'questions': [asked_for]})}")
+    stage.open_ask(conversation)
+    page.get_by_role("link", name="Show what is new").click()
+    (tmp_path / "notes.txt").write_text("Blue.")
+    asked = card(page, "Which one?")
+    asked.get_by_label("Add pictures or files").set_input_files(tmp_path / "notes.txt")
+    asked.get_by_label("Option A").check()
+    asked.get_by_role("button", name="Send answer").click()
+    (told,) = stage.events(stage.ended(conversation), EventKind.TOOL_RESULT)
+    assert Path(re.findall(r"/\S+notes\.txt", told.body["text"])[0]).read_text() == "Blue."
+    page.goto(f"/talk/{conversation}")
+    expect(asked.locator(".attached a")).to_have_text("notes.txt")
+
+
+def test_on_a_phone_little_covers_what_is_asked_and_a_question_can_be_rejected_or_noted_there(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page = sign_in("/talk", **PHONE)
+    asked = ask("Which logo?", options=[{"label": "Old"}, {"label": "New"}])
+    wants = permit("Bash", command="make all")
+    conversation = begin(page, stage.project("phone"), asked, "say Well", ask("And now?"), "say Well", wants)
+    first = card(page, "Which logo?")
+    expect(first).to_be_visible()
+    pinned = page.locator(".talk-head, .dock").evaluate_all("all => all.map((one) => one.offsetHeight)")
+    assert sum(pinned) <= 844 / 4
+    # What ends the agent is not beside what halts it.
+    expect(page.get_by_role("button", name="Interrupt")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop Claude")).to_be_hidden()
+    page.get_by_text("Mode, stop").click()
+    expect(page.get_by_role("button", name="Stop Claude")).to_be_visible()
+    page.get_by_text("Mode, stop").click()
+    first.get_by_text("Add a note").click()
+    first.get_by_label("A note").fill("Only for now")
+    first.get_by_label("New").check()
+    first.get_by_role("button", name="Send answer").tap()
+    second = card(page, "And now?")
+    expect(second).to_be_visible()
+    second.get_by_text("Reject instead").click()
+    second.get_by_label("Why?").fill("Ask me tomorrow")
+    expect(second.get_by_role("button", name="Send answer")).to_be_disabled()
+    second.get_by_role("button", name="Reject the question").tap()
+    wanted = page.locator("[data-card]", has_text="Allow Bash")
+    allow, deny = (wanted.get_by_role("button", name=name, exact=True).bounding_box() for name in ("Allow", "Deny"))
+    assert allow
+    assert deny
+    assert (allow["y"], allow["height"]) == (deny["y"], deny["height"])
+    wanted.get_by_role("button", name="Deny").tap()
+    heard = "\n".join(stage.texts(stage.ended(conversation)))
+    assert "User selected: New\nUser noted: Only for now" in heard
+    assert "Ask me tomorrow" in heard

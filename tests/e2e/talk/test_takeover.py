@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.asks.samples import living
+from tests.asks.samples import ask, living
 from tests.cli.codex_server import THREAD
 from tests.e2e.browser.conftest import PHONE
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.shared_codex import shared_session
 from tests.e2e.talk.stage import Stage, new_stage, process_of
+from tests.trees.repositories import new_repository
 from tests.web.house import USER
 
 from sayso.agents.model import EventKind, RunState
@@ -46,21 +47,21 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 class InTerminal:
     """A session of Claude Code in a terminal, as a hook has noted it and as its file tells it."""
 
-    def __init__(self, stage: Stage, project: str, session: str = "") -> None:
+    def __init__(self, stage: Stage, project: str, session: str = "", works_in: Path | None = None) -> None:
         self.session = session or str(uuid.uuid4())
         folder = stage.house.place.home / ".claude" / "projects" / project
         folder.mkdir(parents=True, exist_ok=True)
         self._file, self.memory = folder / f"{self.session}.jsonl", stage.house.place.home / f"{self.session}.txt"
         self.memory.write_text('"Fix it."\n')
-        asker = living(session=self.session, project=str(stage.folder / project), branch="main")
-        self._asker, self._place = asker, stage.house.place
+        asker = living(session=self.session, project=str(works_in or stage.folder / project), branch="main")
+        self.asker, self._place = asker, stage.house.place
         with closing(open_desks(self._place.config())) as desks:
             desks.roster.note_gate(asker, "")
         self.page = f"/agents/{agent_id(asker)}"
 
     def ends(self) -> None:
         with closing(open_desks(self._place.config())) as desks:
-            desks.roster.note_end(self._asker)
+            desks.roster.note_end(self.asker)
 
     def says(self, *entries: dict[str, Any]) -> None:
         with self._file.open("a") as file:
@@ -112,7 +113,7 @@ def test_a_press_that_comes_twice_takes_over_once(home: Stage) -> None:
     session, visitor = in_terminal(home, "pressed", *SAID), home.visitor()
     form = {"prompt": "say Once", "attempt": "a-press"}
     first, second = (visitor.post(f"{session.page}/take", **form).headers["location"] for _ in range(2))
-    assert (first != "/talk", second) == (True, "/talk")
+    assert first == second != "/talk", "the second leads where the first one did"
     assert home.texts(home.ended(first.removeprefix("/talk/"))) == ["Once"]
 
 
@@ -122,7 +123,11 @@ def test_a_turn_in_the_terminal_is_waited_for_also_by_the_next_server(home: Stag
     assert "in the middle of a turn" in visitor.get(session.page).text
     conversation = taken_over(home, session, "remember")
     home.until_true(lambda: any("in the middle of a turn" in text for text in notices(home, conversation)))
-    assert "Taking over from the terminal" in visitor.get(f"/talk/{conversation}").text
+    page = visitor.get(f"/talk/{conversation}").text
+    assert "Taking over" in page
+    assert "data-between-turns disabled" in page
+    refused = visitor.post(f"/talk/{conversation}/hand-back")
+    assert (refused.status, "Not handed back." in refused.text, "Not sent." in refused.text) == (409, True, False)
     before = home.latest(conversation)
     home.house.web.stop(signal.SIGKILL)
     home.house.restart()
@@ -138,6 +143,52 @@ def test_a_turn_in_the_terminal_is_waited_for_also_by_the_next_server(home: Stag
     assert sum("in the middle of a turn" in text for text in notices(home, conversation)) == 1
 
 
+def test_what_the_terminal_asks_while_its_turn_is_waited_for_stands_in_the_conversation(home: Stage) -> None:
+    home.project("asked")
+    session, visitor = in_terminal(home, "asked", *SAID, ASKED), home.visitor()
+    conversation = taken_over(home, session, "say Hello")
+    with closing(open_desks(home.house.place.config())) as desks:
+        held = desks.asks.hold(ask("Which pier?", asker=session.asker))
+        home.until_true(lambda: f'data-card="{held.ask.id}"' in visitor.get(f"/talk/{conversation}").text)
+        page = visitor.get(f"/talk/{conversation}").text
+        assert page.count(f'data-card="{held.ask.id}"') == 1
+        assert "Which pier?" in page
+        assert f'action="asks/{held.ask.id}"' in page
+        assert 'class="at-work">Claude waits for you' in page
+        desks.asks.release(held, "over")
+    session.says(SAID[-1])
+    assert home.texts(home.ended(conversation)) == ["Hello"]
+
+
+def test_conversations_from_one_terminal_name_each_other_and_so_does_its_page(home: Stage) -> None:
+    home.project("twice")
+    session, visitor = in_terminal(home, "twice", *SAID), home.visitor()
+    first, second = taken_over(home, session, "say First"), taken_over(home, session, "say Second")
+    for each in (first, second):
+        home.ended(each)
+    for here, other in ((first, second), (second, first)):
+        article = visitor.get(f"/talk/{here}").text.partition("<article")[2]
+        assert f'Taken over from the same terminal: <a href="talk/{other}"' in article
+    before = visitor.get(session.page).text.partition("Taken over before: ")[2].partition("</p>")[0]
+    assert before.index(second) < before.index(first), "the newest first"
+
+
+def test_a_message_by_which_a_session_is_taken_over_while_it_is_being_taken_over_goes_there_too(home: Stage) -> None:
+    home.project("again-at-work")
+    session = in_terminal(home, "again-at-work", *SAID)
+    conversation = taken_over(home, session, "say First")
+    back = home.ended(conversation)
+    assert home.visitor().post(f"/talk/{conversation}/hand-back").status == 303
+    again = InTerminal(home, "again-at-work", back.session)
+    again.says(*SAID, {**ASKED, "timestamp": iso_time(now_ms())})
+    assert taken_over(home, again, "say Second") == conversation
+    assert taken_over(home, again, "say Third") == conversation
+    again.says({**SAID[-1], "timestamp": iso_time(now_ms())})
+    home.until_true(lambda: home.latest(conversation).state.ended)
+    said = [text for run in home.runs.turns(conversation, USER) for text in home.texts(run)]
+    assert said == ["First", "Second", "Third"]
+
+
 def test_a_session_that_ends_in_the_middle_of_its_turn_is_gone_on_from_and_that_is_told(home: Stage) -> None:
     home.project("broken-off")
     session = in_terminal(home, "broken-off", *SAID, ASKED)
@@ -148,12 +199,13 @@ def test_a_session_that_ends_in_the_middle_of_its_turn_is_gone_on_from_and_that_
     assert "ended in the middle of a turn" in notices(home, conversation)[1]
 
 
-def test_who_stops_it_before_the_turn_is_over_has_sent_nothing(home: Stage) -> None:
-    home.project("called-off")
-    session, visitor = in_terminal(home, "called-off", *SAID, ASKED), home.visitor()
+@pytest.mark.parametrize("how", ["stop", "interrupt"])
+def test_who_stops_it_before_the_turn_is_over_has_sent_nothing(home: Stage, how: str) -> None:
+    home.project(f"called-off-{how}")
+    session, visitor = in_terminal(home, f"called-off-{how}", *SAID, ASKED), home.visitor()
     conversation = taken_over(home, session, "remember")
     home.until_true(lambda: any("in the middle of a turn" in text for text in notices(home, conversation)))
-    assert visitor.post(f"/talk/{conversation}/stop").status == 303
+    assert visitor.post(f"/talk/{conversation}/{how}").status == 303
     run = home.ended(conversation)
     assert run.state is RunState.STOPPED
     assert run.ending
@@ -285,9 +337,86 @@ def test_what_was_said_in_the_terminal_after_a_hand_back_is_told_when_it_goes_on
     told = [(event.body["by_person"], event.body["text"]) for event in home.events(after, EventKind.ELSEWHERE)]
     assert told == [(True, "And the tests?"), (False, "They pass.")]
     assert after.choices.copied_to == "u-4"
-    page = visitor.get(f"/talk/{conversation}").text
+    page = visitor.get(f"/talk/{conversation}").text.partition("data-turns")[2]
     assert "in the terminal" in page
-    assert "They pass." in page
+    assert page.index("And the tests?") < page.index("They pass.") < page.index("</span>remember"), "as it was said"
+
+
+def test_a_conversation_in_a_worktree_that_was_handed_back_is_taken_over_again_where_it_stands(home: Stage) -> None:
+    project, visitor = home.project("treed"), home.visitor()
+    (home.folder / "treed").rmdir()
+    new_repository(home.folder / "treed", shop_py="one\n")
+    reply = visitor.post("/talk", project=str(project), prompt="say Done", worktree="1")
+    conversation = reply.headers["location"].removeprefix("/talk/")
+    run = home.ended(conversation)
+    mine = InTerminal(home, "treed", run.session, run.directory)
+    mine.says({**SAID[0], "uuid": "w-1"}, {**SAID[1], "uuid": "w-2"})
+    assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+    mine.says({**ASKED, "uuid": "w-3"}, {**SAID[1], "uuid": "w-4"})
+    assert taken_over(home, mine, "say Here again") == conversation
+    assert home.texts(home.ended(conversation)) == ["Here again"]
+
+
+def test_where_a_conversation_was_begun_is_told_after_it_was_handed_back_too(home: Stage) -> None:
+    home.project("begun there")
+    session, visitor = in_terminal(home, "begun there", SAID[0], {**SAID[1], "uuid": "b-1"}), home.visitor()
+    conversation = taken_over(home, session, "say Here", shown="b-1")
+    home.ended(conversation)
+    assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+    assert "It is <strong>fixed</strong>." in visitor.get(f"/talk/{conversation}").text
+    visitor.go_on(conversation, "say Here again")
+    home.ended(conversation)
+    page = visitor.get(f"/talk/{conversation}").text
+    assert page.count("Begun in a terminal") == page.count("It is <strong>fixed</strong>.") == 1
+
+
+def test_what_is_said_in_the_terminal_after_a_hand_back_appears_as_it_is_said(home: Stage, sign_in: SignIn) -> None:
+    visitor, other = home.visitor(), sign_in("/talk", to=home, **PHONE)
+    conversation = visitor.start(home.project("seen from here"), "say Done")
+    mine = InTerminal(home, "seen from here", home.ended(conversation).session)
+    mine.says({**SAID[0], "uuid": "s-1"}, {**SAID[1], "uuid": "s-2"})
+    other.goto(f"/talk/{conversation}")
+    assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+    # Handed back by one browser, another one that has it open says so, with what is said there from then on.
+    expect(other.locator(".handed-back")).to_contain_text("claude --resume")
+    mine.says({**ASKED, "uuid": "s-3"})
+    since = other.locator(".since-back")
+    expect(since).to_contain_text("And the tests?")
+    other.get_by_label("Go on", exact=True).fill("Half written")
+    since.locator("summary").tap()
+    mine.says({**SAID[1], "uuid": "s-4", "message": {"content": "They <i>pass</i>.", "stop_reason": "end_turn"}})
+    expect(since).to_contain_text("They <i>pass</i>.")
+    expect(since).not_to_have_attribute("open", "")
+    expect(other.get_by_label("Go on", exact=True)).to_have_value("Half written")
+    visitor.go_on(conversation, "say Here again")
+    expect(other.locator("#turn-2 .spoken").last).to_have_text("Here again")
+    earlier = other.locator("#turn-2 [data-earlier] > div")
+    expect(earlier).to_contain_text(["And the tests?", "They <i>pass</i>."])
+    expect(other.locator(".handed-back, .since-back")).to_have_count(0)
+
+
+def test_what_is_said_in_the_terminal_after_a_takeover_appears_apart_as_it_is_said(home: Stage) -> None:
+    home.project("apart")
+    session = in_terminal(home, "apart", SAID[0], {**SAID[1], "uuid": "a-1"})
+    conversation = taken_over(home, session, "remember", shown="a-1")
+    home.ended(conversation)
+    with home.visitor().stream(f"/talk/{conversation}/events?after=1.0") as told:
+        began = (message["began"] for message in told if message["type"] == "beside")
+        assert "Said in the terminal since" not in next(began)
+        session.says({**ASKED, "uuid": "a-2"})
+        assert "And the tests?" in next(began).partition("Said in the terminal since")[2]
+    assert "And the tests?" not in home.visitor("eve").get(f"/talk/{conversation}").text
+
+
+def test_the_row_of_a_session_says_what_is_said_in_it_as_its_file_grows(home: Stage) -> None:
+    home.project("listed")
+    session = in_terminal(home, "listed", *SAID)
+    name = session.page.removeprefix("/agents/")
+    with home.visitor().stream("/events") as told:
+        rows = (message["rows"][name] for message in told if name in message.get("rows", {}))
+        assert any("It is fixed." in row for row in rows)
+        session.says({**ASKED, "message": {"content": "And the <i>nets</i>?"}})
+        assert any("At work" in row and "And the &lt;i&gt;nets&lt;/i&gt;?" in row for row in rows)
 
 
 def test_the_page_of_a_session_follows_it_as_its_file_grows(home: Stage) -> None:
@@ -320,6 +449,7 @@ def test_on_a_phone_the_session_grows_under_ones_eyes_and_what_is_half_written_s
     session.says({**SAID[-1], "uuid": "u-20", "message": {"content": "They <i>pass</i>.", "stop_reason": "end_turn"}})
     expect(page.locator(".in-terminal")).to_contain_text("They <i>pass</i>.")
     expect(page.locator("[data-shown-step]")).to_have_value("u-20")
+    page.reload()
     expect(page.get_by_label("Go on here")).to_have_value("Half written")
     page.get_by_label("Go on here").fill("")
     page.get_by_role("button", name="Take over").tap()
@@ -340,6 +470,9 @@ def test_a_session_of_codex_on_a_shared_server_is_joined_and_both_see_what_eithe
         assert "takes part in this very session" in visitor.get(page).text
         reply = visitor.post(f"{page}/take", prompt="")
         conversation = reply.headers["location"].removeprefix("/talk/")
+        # From another browser, before its agent is there: one session has one conversation.
+        other = home.visitor().post(f"{page}/take", prompt="")
+        assert other.headers["location"] == reply.headers["location"]
         first = home.ended(conversation)
         assert (first.session, first.ending and first.ending.message) == (THREAD, "")
         assert "Seven." in visitor.get(f"/talk/{conversation}").text
@@ -379,3 +512,46 @@ def test_a_session_of_codex_on_a_shared_server_is_joined_and_both_see_what_eithe
             ["In green, then.", "Green it is."],
             ["Thank you."],
         )
+
+
+def test_nothing_of_a_shared_session_is_told_twice_whenever_it_is_joined_and_whatever_ends_its_server(
+    home: Stage,
+) -> None:
+    home.project("told once", agent="codex")
+    visitor = home.visitor()
+    with shared_session(home, "told once") as (terminal, page):
+        terminal.is_told("Count the gulls.")
+        terminal.says("Nine.")
+        terminal.ends()
+        terminal.is_told("Count the crabs.")
+        # In the middle of that turn: it is told with the turn, above the message that steers it, and not before.
+        conversation = visitor.post(f"{page}/take", prompt="Quickly.").headers["location"].removeprefix("/talk/")
+        home.until_true(lambda: len(terminal.messages) == 1)
+        terminal.says("Four.")
+        terminal.ends()
+        home.ended(conversation)
+        shown = visitor.get(f"/talk/{conversation}").text.partition("<article")[2]
+        assert [shown.count(text) for text in ("Count the gulls.", "Nine.", "Count the crabs.")] == [1, 1, 1]
+        assert shown.index("Nine.") < shown.index("Count the crabs.") < shown.index("</span>Quickly.")
+        assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+        terminal.is_told("Feed them.")
+        terminal.says("Fed.")
+        terminal.ends()
+        visitor.go_on(conversation, "Well done.")
+        home.until_true(lambda: len(terminal.messages) == 2)
+        terminal.says("Thanks.")
+        terminal.ends()
+        assert [event.body["text"] for event in home.events(home.ended(conversation), EventKind.ELSEWHERE)] == [
+            "Feed them.",
+            "Fed.",
+        ]
+        terminal.is_told("Go home.")
+        theirs = home.until(lambda: run if (run := home.latest(conversation)).turn == 3 else None)
+        terminal.says("Gone.")
+        terminal.ends()
+        assert home.ended(conversation).id == theirs.id
+        process_of(theirs).kill()
+    visitor.go_on(conversation, "Still there?")
+    copied = home.ended(conversation)
+    assert "goes on here in a copy" in notices(home, conversation)[0]
+    assert home.events(copied, EventKind.ELSEWHERE) == []

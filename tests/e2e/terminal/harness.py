@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import psutil
@@ -41,7 +42,8 @@ class Terminal:
     def __init__(self, place: Place, environment: Mapping[str, str], size: tuple[int, int]) -> None:
         self._name = f"sayso-test-{os.getpid()}-{next(_numbers)}"
         self.place, self._environment = place, {**place.environment, **environment}
-        self._pressed, self._changed = "", 0.0
+        self._again: Callable[[], None] | None = None
+        self._changed = 0.0
         self._code = place.folder / f"{self._name}.code"
         self.tmux("-f", os.devnull, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "exec sleep 600")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
@@ -77,7 +79,11 @@ class Terminal:
         for name in names:
             self.read()
             self.tmux("send-keys", name)
-            self._pressed, self._changed = name, time.monotonic()
+            self.did(partial(self.keys, name))
+
+    def did(self, again: Callable[[], None] | None = None) -> None:
+        """Something was just pressed; `again` does the same once more, should the program say that it came too soon."""
+        self._again, self._changed = again, time.monotonic()
 
     def read(self) -> None:
         """Let the time pass in which a person reads what has come."""
@@ -90,11 +96,11 @@ class Terminal:
         while time.monotonic() < end:
             self.tmux("send-keys", name)
             select.select([], [], [], 0.033)
-        self._pressed, self._changed = "", time.monotonic()
+        self.did()
 
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)
-        self._pressed, self._changed = "", time.monotonic()
+        self.did()
 
     def paste(self, text: str) -> None:
         """Paste this as one piece, once what is shown could be read; tmux tells the program what is pasted."""
@@ -109,8 +115,8 @@ class Terminal:
         return self.tmux("capture-pane", "-p")
 
     def sees(self, *texts: str) -> None:
-        """Wait for these. On a slow machine a key may come before the screen was ready for it; as a person would, who
-        is told so, press it again."""
+        """Wait for these. On a slow machine a key or a click may come before the screen was ready for it; as a person
+        would, who is told so, press it again."""
         for text in texts:
             until(lambda text=text: self._comes(text), lambda text=text: f"{text!r} on\n{self.screen()}")  # type: ignore[misc]
         self._changed = time.monotonic()
@@ -119,11 +125,16 @@ class Terminal:
         until(lambda: not self._shows(text), lambda: f"{text!r} to go from\n{self.screen()}")
         self._changed = time.monotonic()
 
+    def brings(self, look: Callable[[], object]) -> None:
+        """The same for something that is not on the screen."""
+        until(lambda: look() or self._press_again(), self.screen)
+
     def _comes(self, text: str) -> bool:
-        if self._shows(text):
-            return True
-        if self._pressed and time.monotonic() - self._changed > NOTICE and self._shows(NOT_TAKEN):
-            self.keys(self._pressed)
+        return self._shows(text) or self._press_again()
+
+    def _press_again(self) -> bool:
+        if self._again and time.monotonic() - self._changed > NOTICE and self._shows(NOT_TAKEN):
+            self._again()
         return False
 
     def _shows(self, text: str) -> bool:

@@ -12,6 +12,7 @@ import sys
 import termios
 import threading
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ sayso.tui.inbox.SECONDS_TO_UNDO = 600
 sys.exit(sayso.cli.main())
 """
 """Sayso, with more time to take an answer back than a test takes."""
+
+
+def test_all_is_drawn_again_when_the_person_comes_back_from_the_shell(place: Place) -> None:
+    """What was on the screen is gone then; no key may act on what is not there."""
+    with terminal(place, (120, 40)) as anna, agents(place) as others:
+        others.ask(colour())
+        anna.start()
+        anna.sees("1 waiting", "1 Red")
+        for _ in range(2):
+            anna.process.send_signal(signal.SIGSTOP)
+            anna.tmux("send-keys", "-R")
+            assert "1 Red" not in anna.screen()
+            anna.process.send_signal(signal.SIGCONT)
+            anna.sees("1 waiting", "1 Red")
 
 
 @pytest.mark.requirement("A-31")
@@ -118,7 +133,9 @@ def test_switching_and_resizing_keep_what_was_typed(place: Place) -> None:
         anna.resize(80, 24)
         anna.keys("C-n")
         anna.sees("1. Red")
-        anna.keys("1", "BTab")
+        anna.keys("1")
+        anna.sees("Check your answers")
+        anna.keys("BTab")
         anna.sees("(*) 1. Red")
         anna.keys("]")
         anna.sees("half an answer, 東京")
@@ -168,7 +185,7 @@ def test_a_draft_survives_the_death_of_the_terminal_inbox(place: Place) -> None:
         anna.keys("r")
         anna.sees("Check your answers")
         anna.keys("Enter")
-        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+        anna.brings(lambda: others.desk.get(held.ask.id).state is State.ANSWERED)
         ended = others.desk.get(held.ask.id)
     assert ended.answer("w") == Answer(question="w", text="typed before the crash")
     assert ended.answer("q") == Answer(question="q", chosen=("b",))
@@ -245,7 +262,7 @@ def test_long_answers_are_written_in_the_persons_editor_and_long_questions_read_
         anna.keys("C-s")
         anna.sees("Check your answers")
         anna.keys("Enter")
-        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+        anna.brings(lambda: others.desk.get(held.ask.id).state is State.ANSWERED)
         ended = others.desk.get(held.ask.id)
     assert ended.answer("w") == Answer(question="w", text="first line\nsecond line")
 
@@ -364,7 +381,7 @@ def test_the_mouse_answers(place: Place) -> None:
             watcher.click(anna, "2. Blue")
             anna.sees("Check your answers")
             watcher.click(anna, "send  x reject")
-            until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+            anna.brings(lambda: others.desk.get(held.ask.id).state is State.ANSWERED)
 
 
 class Watcher:
@@ -409,6 +426,7 @@ class Watcher:
         x = lines[y].index(text)
         for end in "Mm":
             os.write(self._ends, f"\x1b[<0;{x + 1};{y + 1}{end}".encode())
+        shown.did(partial(self.click, shown, text))
 
 
 def test_the_harness_leaves_no_terminal_behind(place: Place) -> None:
@@ -494,7 +512,7 @@ def test_a_permission_is_allowed_only_when_all_of_it_has_been_on_the_screen(
         anna.sees("y allow", "n deny")
         assert "rm -rf ~/important" in _joined(read)
         anna.keys("y")
-        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+        anna.brings(lambda: others.desk.get(held.ask.id).state is State.ANSWERED)
 
 
 @pytest.mark.finding("F-11")
@@ -510,7 +528,7 @@ def test_a_permission_too_long_for_the_screen_is_opened_before_it_is_allowed(pla
         anna.keys("v")
         anna.sees("y allow")
         anna.keys("y")
-        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+        anna.brings(lambda: others.desk.get(held.ask.id).state is State.ANSWERED)
 
 
 @pytest.mark.finding("F-11")

@@ -17,21 +17,22 @@ const article = () => $("[data-ask-page]");
 
 // --- What is in the inbox, as far as this tab knows
 
-const known = { asks: null, rows: new Map(), more: false, snoozed: 0 };
+const known = { asks: null, rows: new Map(), mark: "", more: false, snoozed: 0 };
 
 // What the page was drawn with, if it has a list: what came after that is news, also while the stream was not there yet.
 function drawn() {
   return $("[data-inbox]") && $$("[data-inbox] > .row").map(({ dataset }) => [dataset.ask, dataset.version]);
 }
 
-function takeIn({ asks, rows, more, snoozed }) {
+function takeIn({ asks, rows, mark, more, snoozed }) {
   const earlier = known.asks ?? drawn();
   const before = earlier && new Map(earlier);
   for (const [id, html] of Object.entries(rows)) known.rows.set(id, html);
   known.asks = asks;
-  Object.assign(known, { more, snoozed });
+  Object.assign(known, { mark, more, snoozed });
   for (const id of [...known.rows.keys()]) if (!asks.some(([there]) => there === id)) known.rows.delete(id);
-  const fresh = before ? asks.map(([id]) => id).filter((id) => isNews(id, before)) : [];
+  const changed = before ? asks.filter(([id, version]) => String(before.get(id)) !== String(version)) : [];
+  const fresh = changed.map(([id]) => id).filter((id) => isNews(id, before));
   showInbox(fresh);
   showCount();
   dispatchEvent(new CustomEvent("sayso:inbox", { detail: asks.length }));
@@ -39,6 +40,27 @@ function takeIn({ asks, rows, more, snoozed }) {
   followRule();
   followCrowd();
   if (fresh.length) announce(fresh);
+  if (lacksRows()) fetching ??= fetchRows();
+}
+
+// Rows that the page was drawn with are not sent again. Where another tab has the stream, they may be nobody's to tell.
+
+let fetching = null;
+
+function lacksRows() {
+  const shown = new Map(drawn() ?? known.asks);
+  return known.asks.some(([id, version]) => String(shown.get(id)) !== String(version));
+}
+
+async function fetchRows() {
+  try {
+    const newer = $$("[data-inbox] > .row", await pageAt("./"));
+    for (const row of newer) known.rows.set(row.dataset.ask, row.outerHTML);
+    showInbox([]);
+    fetching = null;
+  } catch {
+    notSeen(() => (fetching = fetchRows()));
+  }
 }
 
 // Agents that have many open are one row each. They ring once in a while, however much they ask.
@@ -57,7 +79,7 @@ function isNews(id, before) {
 }
 
 function everything() {
-  return { type: "inbox", asks: known.asks, rows: Object.fromEntries(known.rows), more: known.more, snoozed: known.snoozed };
+  return { type: "inbox", asks: known.asks, rows: Object.fromEntries(known.rows), mark: known.mark, more: known.more, snoozed: known.snoozed };
 }
 
 function element(html) {
@@ -73,6 +95,7 @@ function showInbox(fresh) {
     line.hidden = !known.snoozed;
     $("span", line).textContent = known.snoozed;
   }
+  offerInRows();
   markCurrent();
   tellTimes();
 }
@@ -184,7 +207,7 @@ async function openInRow(fold) {
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("[data-row-form]")) return;
   event.preventDefault();
-  if (event.submitter && !$("[data-lock]", event.target).disabled) decideInRow(event.target, event.submitter);
+  if (event.submitter && !event.target.closest("[inert]") && !$("[data-lock]", event.target).disabled) decideInRow(event.target, event.submitter);
 });
 
 async function decideInRow(form, button) {
@@ -207,52 +230,78 @@ async function decideInRow(form, button) {
 const UNDO_WITHIN = 5000;
 const DOUBLE_TAP = 700;
 const TOLD_FOR = 2000;
-const held = new Map(); // by ask: the form of the answer, and what it takes to send it now
+const held = new Map(); // by ask: the form of its answer, if that is one, and what it takes to send it now
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("[data-row-answers]")) return;
   event.preventDefault();
   const row = form.closest(".row");
-  if (event.submitter && !held.has(row.dataset.ask) && !$("[data-lock]", form).disabled) holdAnswer(row, form, event.submitter);
+  if (event.submitter && !form.inert && !held.has(row.dataset.ask) && !$("[data-lock]", form).disabled) holdAnswer(row, form, event.submitter);
 });
 
 function holdAnswer(row, form, button) {
   const { ask } = row.dataset;
-  const answer = { ask, form, button, label: $("bdi", button).textContent.trim(), question: $(".row-title", row).textContent.trim() };
-  const bar = heldBar(answer);
+  const answer = { form, button, label: $("bdi", button).textContent.trim(), question: $(".row-title", row).textContent.trim() };
+  const undo = () => {
+    $("[data-lock]", form).disabled = false;
+    button.ariaPressed = null;
+    uncovered(form);
+  };
+  const send = async () => ((await answerInRow(answer)) ? "Sent" : "Not sent");
+  holdBack({ asks: [ask], form, label: answer.label, question: answer.question, send, undo });
+  $("[data-lock]", form).disabled = true;
+  button.ariaPressed = "true";
+}
+
+// What is said of these asks is sent in five seconds, unless it is undone: `send` says how that went.
+function holdBack({ asks, form, label, question, send, undo }) {
+  const bar = heldBar(asks[0], label, question);
   const since = performance.now();
+  let over = false;
   const end = () => {
+    over = true;
     clearTimeout(timer);
-    held.delete(ask);
-    if (bar.contains(document.activeElement)) rowLink(ask)?.focus({ preventScroll: true });
+    if (bar.contains(document.activeElement)) rowLink(asks[0])?.focus({ preventScroll: true });
     $("button", bar).remove();
   };
-  const send = async (options) => {
-    end();
-    tellHeld(bar, "Sending…");
-    tellHeld(bar, (await answerInRow(answer, options)) ? "Sent" : "Not sent");
+  const letGo = (told) => {
+    for (const ask of asks) held.delete(ask);
+    offerInRows();
+    tellHeld(bar, told);
     leaveSoon(bar);
   };
-  const timer = setTimeout(send, UNDO_WITHIN);
+  const sendNow = async () => {
+    if (over) return;
+    end();
+    tellHeld(bar, "Sending…");
+    letGo(await send());
+  };
+  const timer = setTimeout(sendNow, UNDO_WITHIN);
   $("button", bar).addEventListener("click", (event) => {
     // The second tap of the one that answered is no Undo.
     if (event.detail && performance.now() - since < DOUBLE_TAP) return;
     end();
-    $("[data-lock]", form).disabled = false;
-    button.ariaPressed = null;
-    tellHeld(bar, "Undone. Nothing was sent.");
-    leaveSoon(bar);
-    uncovered(form);
+    letGo("Undone. Nothing was sent.");
+    undo();
   });
-  held.set(ask, { form, send });
-  $("[data-lock]", form).disabled = true;
-  button.ariaPressed = "true";
+  for (const ask of asks) held.set(ask, { form, send: sendNow });
+  offerInRows();
   $("[data-held]").append(bar);
   bar.focus({ preventScroll: true });
 }
 
-function heldBar({ ask, label, question }) {
+// What a row offers cannot be pressed while rows are marked, nor while a no to it can still be undone.
+function offerInRows() {
+  const marking = $("[data-marked]") !== null;
+  for (const row of $$("[data-inbox] > .row")) {
+    const saidNo = held.has(row.dataset.ask) && !held.get(row.dataset.ask).form;
+    row.classList.toggle("going", saidNo);
+    for (const offered of $$(":scope > :is(form, details)", row)) if (offered.inert !== (marking || saidNo)) offered.inert = marking || saidNo;
+  }
+}
+
+function heldBar(ask, label, question) {
   const bar = element('<div class="held-answer" role="status" tabindex="-1"><p><span class="held-question" dir="auto"></span><span class="held-said"><bdi></bdi>: <span>sent in 5 seconds</span></span></p><button type="button" class="button" data-undo>Undo</button></div>');
   bar.dataset.heldOf = ask;
   $(".held-question", bar).textContent = question;
@@ -285,7 +334,7 @@ function keepHeld(row) {
   if (form && offered && form !== offered && form.elements.shown.value === offered.elements.shown.value) offered.replaceWith(form);
 }
 
-async function answerInRow({ form, button, label, question }, options = {}) {
+async function answerInRow({ form, button, label, question }) {
   const lock = $("[data-lock]", form);
   // What is disabled is not in the data of its form.
   lock.disabled = false;
@@ -294,7 +343,7 @@ async function answerInRow({ form, button, label, question }, options = {}) {
   body.set(button.name, button.value);
   const { taken } = await deliver(form, button, (attempt) => {
     body.set("attempt", attempt);
-    return reach(form.action, { method: "POST", body, ...options });
+    return reach(form.action, { method: "POST", body, keepalive: true });
   });
   button.ariaPressed = null;
   if (taken) {
@@ -303,18 +352,23 @@ async function answerInRow({ form, button, label, question }, options = {}) {
     form.replaceWith(told);
   } else if (!form.isConnected) {
     // Its row is gone: it was settled elsewhere, or there are too many rows. What was not sent is said all the same.
-    const told = element('<div class="banner refused" role="alert"></div>');
     const why = $("[data-problem-text]", form).textContent.replace(/^Not sent\.\s*/, "");
-    told.textContent = `“${label}” was not sent to “${question}” ${why}`;
-    $("main").prepend(told);
+    tellNotSent(`“${label}” was not sent to “${question}” ${why}`);
   }
   return taken;
 }
 
-function sendHeld() {
-  for (const { send } of [...held.values()]) send({ keepalive: true });
+function tellNotSent(text) {
+  const told = element('<div class="banner refused" role="alert"></div>');
+  told.textContent = text;
+  $("main").prepend(told);
 }
 
+function sendHeld() {
+  for (const { send } of [...held.values()]) send();
+}
+
+Object.assign(sayso, { held, holdBack, offerInRows, tellNotSent });
 addEventListener("pagehide", sendHeld);
 // A phone may end a page that is not looked at without a word.
 document.addEventListener("visibilitychange", () => document.hidden && sendHeld());
@@ -368,7 +422,7 @@ function answerHello() {
 
 function connect() {
   disconnect();
-  const source = (stream.source = new EventSource(`events${watchedQuery()}`));
+  const source = (stream.source = new EventSource(`events${streamQuery()}`));
   stream.heard = Date.now();
   source.addEventListener("open", () => {
     notAway();
@@ -538,6 +592,7 @@ function tellWhetherSeen() {
 
 const UNKNOWN = "It is not known whether this arrived.";
 const SIGN_IN_AGAIN = "You are signed out. Sign in again in another tab, then reload this one.";
+const MORE_ELSEWHERE = "You had entered more elsewhere: it stands here now as well";
 const draft = { timer: null, saving: Promise.resolve(), leaving: false };
 let following = null;
 let changedSince = false; // something has changed since that look began
@@ -557,15 +612,19 @@ function prepareAsk() {
   if (!form) return unsaved && handIn(unsaved);
   const values = new URLSearchParams(unsaved ?? "");
   if (unsaved) fill(form, values);
+  // What it went on from: what was entered elsewhere since then is not lost by it.
+  if (values.has("begun")) form.elements.begun.value = values.get("begun");
   // Sent by a page that was left before it knew what became of it.
   if (values.has("attempt")) findOut(form, values.get("attempt"));
   else if (unsaved) keepSoon(form);
   showProgress(form);
   form.addEventListener("input", (event) => {
     showProgress(form);
+    for (const told of $$("[data-missing]", form)) told.hidden = true;
     markOwn(event.target);
     forgetProblem(event.target.closest(".question"));
     form.dataset.touched = "";
+    delete form.dataset.grew;
     localStorage.setItem(draftKey(), entered(form));
     noteDraft(form, "");
     keepSoon(form);
@@ -582,11 +641,26 @@ function showProgress(form) {
   const told = $("[data-progress]", form);
   if (!told) return;
   const questions = $$(".question", form);
-  const answered = questions.filter((one) => $("input:checked:not([value=own])", one) || $$("textarea.answer, [data-own]", one).some(({ value }) => value.trim()));
+  const answered = questions.filter(isAnswered);
   told.textContent = `${answered.length} of ${questions.length}`;
   told.ariaLabel = `${answered.length} of ${questions.length} answered`;
   told.hidden = false;
 }
+
+function isAnswered(question) {
+  return $("input:checked:not([value=own])", question) || $$("textarea.answer, [data-own]", question).some(({ value }) => value.trim());
+}
+
+// Keys that send nothing here say why not.
+addEventListener("sayso:not-sent-by-keys", ({ detail: form }) => {
+  const told = $("[data-missing]", form);
+  if (!told) return;
+  const names = $$(".question[data-required]", form).filter((one) => !isAnswered(one)).map((one) => one.dataset.required);
+  const more = names.length > 3 ? ` So do ${names.length - 3} more.` : "";
+  const missing = names.slice(0, 3).map((name) => `${name} needs an answer.`).join(" ") + more;
+  told.textContent = `Not sent. ${$$(".question", form).length === 1 && missing ? "Choose an answer first." : missing || `Press “${$("button[value=answer]", form).textContent}”.`}`;
+  told.hidden = false;
+});
 
 function fill(form, values) {
   for (const field of form.elements) {
@@ -625,14 +699,51 @@ function keepNow(form, options = {}) {
   const key = draftKey();
   draft.saving = draft.saving
     .then(() => reach(`${form.action}/draft`, { method: "POST", body: new URLSearchParams(body), ...options }))
-    .then((reply) => {
+    .then(async (reply) => {
       if (!reply.ok) return;
+      const { begun, grew } = reply.status === 204 ? {} : await reply.json();
+      if (grew && !draft.leaving) return growWith(form, body);
+      if (begun !== undefined) form.elements.begun.value = begun;
       // What the server has, this browser need not remember; unless the next page was made before the server had it.
       if (localStorage.getItem(key) === body && !draft.leaving) localStorage.removeItem(key);
-      if (!draft.timer) noteDraft(form, "Kept as a draft");
+      if (!draft.timer) noteDraft(form, "Kept as a draft" + ("grew" in form.dataset ? `. ${MORE_ELSEWHERE}` : ""));
     })
     .catch(() => noteDraft(form, "Kept in this browser only, because the server cannot be reached"));
   return draft.saving;
+}
+
+// More was entered elsewhere since this page was made. The server has both now; what was typed here meanwhile stays, too.
+async function growWith(form, sent) {
+  const grown = $("form[data-answer]", await pageAt(location.pathname));
+  if (!grown || !form.isConnected) return;
+  const [before, now] = [new URLSearchParams(sent), new FormData(form)];
+  const untouched = (name) => `${before.getAll(name)}` === `${now.getAll(name)}`;
+  for (const other of grown.elements) {
+    const marks = ["radio", "checkbox"].includes(other.type);
+    const field = other.name && $$(`[name="${other.name}"]`, form).find(({ value }) => !marks || value === other.value);
+    if (!field || ["hidden", "submit", "file"].includes(other.type)) continue;
+    if (marks) field.checked = untouched(other.name) ? other.checked : field.checked;
+    else field.value = withMore(before.get(other.name) ?? "", field.value, other.value);
+    if (field.value && field.closest("details") && !marks) field.closest("details").open = true;
+  }
+  for (const place of $$("[data-attach]", form)) showMoreFiles(place, $(`[data-attach="${place.dataset.attach}"]`, grown));
+  form.elements.begun.value = grown.elements.begun.value;
+  showProgress(form);
+  localStorage.setItem(draftKey(), entered(form));
+  form.dataset.grew = "";
+  noteDraft(form, MORE_ELSEWHERE);
+  dispatchEvent(new Event("sayso:moved"));
+  keepSoon(form);
+}
+
+function withMore(sent, now, grown) {
+  if (now === sent) return grown;
+  return now.startsWith(sent) ? grown + now.slice(sent.length) : `${grown}\n${now}`;
+}
+
+function showMoreFiles(place, grown) {
+  const known = $$("[data-attached] input", place).map(({ value }) => value);
+  for (const item of $$("[data-attached] > li", grown)) if (!known.includes($("input", item).value)) $("[data-attached]", place).append(item);
 }
 
 function keepWhatWasNotKept() {
@@ -736,7 +847,7 @@ async function findOut(form, attempt) {
   lock(form);
   tell(form, UNKNOWN, "The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.");
   const key = draftKey();
-  const fate = await fateOf(attempt);
+  const { fate } = await fateOf(attempt);
   if (fate === "signed out") return tell(form, UNKNOWN, SIGN_IN_AGAIN);
   if (fate === "taken") {
     localStorage.removeItem(key);
@@ -947,18 +1058,21 @@ function showAbsence(message) {
 // A program that wants to connect waits here, because only here somebody is signed in.
 function showConnecting(message) {
   atWork.connecting = message;
-  const first = message.waiting.find(({ id }) => !location.pathname.endsWith(`waiting/${id}`));
-  $("[data-connecting]").hidden = !first;
-  if (!first) return;
-  $("[data-connecting-name]").textContent = first.name;
-  $("[data-connecting-mark]").textContent = first.mark;
-  $("[data-connecting-link]").href = `oauth/waiting/${first.id}`;
+  const others = message.waiting.filter(({ id }) => !location.pathname.endsWith(`waiting/${id}`));
+  $("[data-connecting]").hidden = !others.length;
+  if (!others.length) return;
+  const [first, ...more] = others;
+  const said = more.length ? [`${others.length} programs want to connect: `, ...others.flatMap((one, at) => [at ? ", " : "", ...whoConnects(one)]), "."] : [...whoConnects(first), " wants to connect."];
+  $("[data-connecting-said]").replaceChildren(...said);
+  const link = $("[data-connecting-link]");
+  link.href = more.length ? "settings#connections" : `oauth/waiting/${first.id}`;
+  link.textContent = more.length ? "Look at them" : "Look at it";
 }
 
-function clock(moment) {
-  const at = new Date(moment);
-  const today = at.toDateString() === new Date().toDateString();
-  return at.toLocaleString("en", today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+function whoConnects({ name, mark }) {
+  const shown = Object.assign(document.createElement("strong"), { dir: "auto", textContent: name });
+  const whole = Object.assign(document.createElement("span"), { className: "whole", textContent: `(${mark})` });
+  return [shown, " ", whole];
 }
 
 document.addEventListener("submit", async (event) => {
@@ -976,8 +1090,9 @@ document.addEventListener("submit", async (event) => {
 
 const commands = { operations: null, rows: new Map(), running: 0, told: new Map() };
 const MOST_WATCHED = 8;
-const MOST_PRINTED = 400_000;
+const MOST_PRINTED = 150_000;
 const MOST_BEHIND = 500_000;
+const NEAR_END = 60;
 const STREAMS = ["stdout", "stderr"];
 const commandPage = () => $("[data-command]");
 
@@ -1010,10 +1125,13 @@ function announceCommand() {
   if (openCommand()) channel.postMessage({ type: "watch", id: openCommand() });
 }
 
-function watchedQuery() {
+function streamQuery() {
   const here = openCommand();
   if (here) commands.told.set(here, commands.told.get(here));
-  return [...commands.told.keys()].map((id, place) => `${place ? "&" : "?"}watch=${id}`).join("");
+  const query = new URLSearchParams([...commands.told.keys()].map((id) => ["watch", id]));
+  // Of the rows, this tab has those that it shows; without a list it needs none.
+  query.set("has", known.mark || ($("[data-inbox]")?.dataset.mark ?? "all"));
+  return `?${query}`;
 }
 
 function watch(id) {
@@ -1096,28 +1214,18 @@ async function readPart(panel) {
   if (!reply.ok) return false;
   const part = await reply.json();
   const leftOut = part.skipped + passed;
-  append(panel, part, leftOut ? `\n… ${leftOut.toLocaleString("en")} bytes are not shown here …\n` : "");
+  append(panel, part, leftOut);
   const grown = part.next_offset > panel.dataset.next;
   panel.dataset.next = part.next_offset;
   return grown && !part.unfinished && part.next_offset < panel.dataset.size;
 }
 
-function append(panel, part, gap) {
+function append(panel, part, leftOut) {
   const box = $("[data-printed]", panel);
-  const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
-  const text = $("[data-text]", box);
-  if (gap) text.append(gap);
-  if (part.text) text.append(part.text);
-  let length = text.textContent.length;
-  while (length > MOST_PRINTED && text.childNodes.length > 1) {
-    length -= text.firstChild.data.length;
-    text.firstChild.remove();
-  }
-  $("[data-unfinished]", box).textContent = part.unfinished;
+  show(panel, [{ stream: "", text: part.text, runs: [], skipped: leftOut }], [{ stream: "", text: part.unfinished, runs: [], skipped: 0 }]);
   $("[data-size]", panel).textContent = `${part.total.toLocaleString("en")} bytes`;
-  $("[data-nothing]", box)?.remove();
   panel.hidden = false;
-  if (atEnd) box.scrollTop = box.scrollHeight;
+  follow(panel, box);
 }
 
 async function readBoth(panel, printed) {
@@ -1153,52 +1261,153 @@ async function readPartOfBoth(panel) {
 }
 
 function appendBoth(panel, part, passed) {
-  const box = $("[data-printed]", panel);
-  const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
-  const text = $("[data-text]", box);
-  const leftOut = passed + part.parts.reduce((sum, one) => sum + one.skipped, 0);
-  if (leftOut) text.append(`\n… ${leftOut.toLocaleString("en")} bytes are not shown here …\n`);
-  text.append(...part.parts.map(printedPart));
-  let length = text.textContent.length;
-  while (length > MOST_PRINTED && text.childNodes.length > 1) {
-    length -= text.firstChild.textContent.length;
-    text.firstChild.remove();
-  }
-  $("[data-unfinished]", box).replaceChildren(...part.unfinished.map(printedPart));
+  const [first, ...others] = part.parts;
+  show(panel, first ? [{ ...first, skipped: first.skipped + passed }, ...others] : [], part.unfinished);
   $("[data-legend]", panel).hidden = !part.total.stderr;
   $("[data-size]", panel).textContent = `${STREAMS.map((name) => `${name} ${part.total[name].toLocaleString("en")}`).join(" · ")} bytes`;
-  $("[data-nothing]", box)?.remove();
-  if (atEnd) box.scrollTop = box.scrollHeight;
+  follow(panel, $("[data-printed]", panel));
 }
 
-function printedPart({ stream, text }) {
-  return Object.assign(document.createElement("span"), { className: stream === "stderr" ? "stderr" : "", textContent: text });
+// Lines are added, and the oldest go where there are too many; those that are being written are drawn anew.
+function show(panel, parts, unfinished) {
+  const text = $("[data-text]", panel);
+  addLines(text, parts);
+  dropOldest(text);
+  const begun = $("[data-unfinished]", panel);
+  begun.replaceChildren();
+  addLines(begun, unfinished);
+  if (parts.length || begun.childElementCount) $("[data-nothing]", panel)?.remove();
+}
+
+function dropOldest(list) {
+  let length = list.textContent.length;
+  let kept = list.firstElementChild;
+  let gone = 0;
+  for (; length > MOST_PRINTED && kept !== list.lastElementChild; kept = kept.nextElementSibling) {
+    length -= kept.textContent.length;
+    gone += 1;
+  }
+  if (!gone) return;
+  // All at once: each by itself would have all others counted anew.
+  const range = new Range();
+  range.setStart(list, 0);
+  range.setEndBefore(kept);
+  range.deleteContents();
+  list.start += gone;
+}
+
+function addLines(list, parts) {
+  const made = document.createDocumentFragment();
+  // One that was too long to come at once goes on.
+  let line = list.lastElementChild?.textContent.endsWith("\n") ? null : list.lastElementChild;
+  for (const { stream: from, text, runs, skipped } of parts) {
+    if (skipped) {
+      made.append(newLine("gap", `… ${skipped.toLocaleString("en")} bytes are not shown here …\n`));
+      // Which lines these are is not known any more.
+      list.dataset.unnumbered = "";
+      line = null;
+    }
+    for (const run of runs.length ? runs : [{ text, look: "" }]) {
+      for (const piece of run.text.match(/[^\n]*\n|[^\n]+/g) ?? []) {
+        if (!line) made.append((line = newLine("", "")));
+        if (from === "stderr") line.className = "stderr";
+        line.append(run.look ? Object.assign(document.createElement("span"), { className: run.look.replace(/\S+/g, "look-$&"), textContent: piece }) : piece);
+        if (piece.endsWith("\n")) line = null;
+      }
+    }
+  }
+  list.append(made);
+}
+
+function newLine(className, textContent) {
+  return Object.assign(document.createElement("li"), { className, textContent });
+}
+
+// Who scrolls away from the end, in the box or on the page, reads something there; who comes back to it follows again.
+function follow(panel, box) {
+  if (!$("[data-follow]", panel)?.checked) return;
+  box.scrollTop = box.scrollHeight;
+  box.scrollIntoView({ block: "nearest" });
+}
+
+const ROOM_BELOW = 16;
+
+// The box is as high as the window has room for below what is above it; the last line is then in view without scrolling.
+function giveRoom(box) {
+  const pinned = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--pinned-bottom")) || 0;
+  box.style.setProperty("--room", `${innerHeight - box.getBoundingClientRect().top - scrollY - pinned - ROOM_BELOW}px`);
+}
+
+function roomForAll() {
+  for (const box of $$("[data-live] [data-printed]")) {
+    giveRoom(box);
+    follow(box.closest("[data-live]"), box);
+  }
+}
+
+function isAtEnd(box) {
+  const { bottom } = box.getBoundingClientRect();
+  return box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END && bottom > NEAR_END && bottom < innerHeight + NEAR_END;
+}
+
+function prepareFollowing(panel) {
+  const box = $("[data-printed]", panel);
+  const mark = $("[data-follow]", panel);
+  if (!mark) return;
+  $("[data-follow-switch]", panel).hidden = false;
+  const look = () => panel.isConnected && (mark.checked = isAtEnd(box));
+  box.addEventListener("scroll", look, { passive: true });
+  addEventListener("scroll", look, { passive: true });
+  mark.addEventListener("change", () => follow(panel, box));
 }
 
 function prepareCommand() {
   const here = commandPage();
   if (!here) return;
-  for (const box of $$("[data-live] [data-printed]", here)) box.scrollTop = box.scrollHeight;
+  for (const panel of $$("[data-live]", here)) {
+    const box = $("[data-printed]", panel);
+    giveRoom(box);
+    if (!("prepared" in panel.dataset)) prepareFollowing(panel);
+    panel.dataset.prepared = "";
+    if ($("[data-follow]", panel)) follow(panel, box);
+    else box.scrollTop = box.scrollHeight;
+  }
   // Looked again by itself.
   for (const link of $$("[data-look-again]", here)) link.hidden = true;
 }
 
 // --- Times
 
-const relative = new Intl.RelativeTimeFormat("en");
+// By hand: the browser's own words for times take longer to load than all else that this file does at first.
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
 function tellTimes() {
-  for (const time of $$("time[data-relative]")) {
-    time.textContent = span(Date.parse(time.dateTime) - Date.now());
-    time.title = exactly(time);
-  }
-  for (const time of $$("time[data-lasting]")) time.textContent = lasting(Date.now() - Date.parse(time.dateTime));
-  for (const time of $$("time[data-moment]")) time.textContent = exactly(time);
+  for (const time of $$("time[data-relative]")) say(time, span(Date.parse(time.dateTime) - Date.now()));
+  for (const time of $$("time[data-lasting]")) say(time, lasting(Date.now() - Date.parse(time.dateTime)));
+  for (const time of $$("time[data-moment]")) say(time, clock(time.dateTime));
 }
 
-function exactly(time) {
-  return new Date(time.dateTime).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+// The exact one is told to who asks for it, on the clock of this browser.
+addEventListener("pointerover", ({ target }) => {
+  const time = target.closest?.("time[data-relative]");
+  if (time) time.title = clock(time.dateTime);
+}, { passive: true });
+
+// What reads the same is left alone: a change has the page looked over once more.
+function say(time, text) {
+  if (time.textContent !== text) time.textContent = text;
+}
+
+// A moment as people name it: `8:00`, `tomorrow, 8:00`, `Nov 16, 8:00`.
+function clock(moment) {
+  const at = new Date(moment);
+  const time = `${at.getHours()}:${String(at.getMinutes()).padStart(2, "0")}`;
+  const days = Math.round((new Date(at).setHours(0, 0, 0, 0) - new Date().setHours(0, 0, 0, 0)) / 86_400_000);
+  const near = { "-1": "yesterday, ", 0: "", 1: "tomorrow, " }[days];
+  const year = at.getFullYear() === new Date().getFullYear() ? "" : `, ${at.getFullYear()}`;
+  return (near ?? `${MONTHS[at.getMonth()]} ${at.getDate()}${year}, `) + time;
 }
 
 function lasting(milliseconds) {
@@ -1212,7 +1421,9 @@ function span(milliseconds) {
   const seconds = Math.trunc(milliseconds / 1000);
   if (Math.abs(seconds) < 5) return "just now";
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size);
-  return relative.format(Math.trunc(seconds / size), unit);
+  const count = Math.trunc(Math.abs(seconds) / size);
+  const told = `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return seconds < 0 ? `${told} ago` : `in ${told}`;
 }
 
 // --- Notifications, while a tab is open and another window has the focus
@@ -1279,6 +1490,14 @@ function tellWhyNoNotifications(section) {
 
 // --- Begin
 
+// The first Tab leads to what a page is for, and Shift and Tab to what is above it.
+function startThere() {
+  const place = $("#rows:not([hidden])") ?? $("[data-open] #q0");
+  if (!place || location.hash || document.activeElement !== document.body) return;
+  place.focus({ preventScroll: true });
+  place.blur();
+}
+
 function forgetOnSignOut() {
   $("[data-sign-out]")?.addEventListener("submit", () => {
     for (const store of [localStorage, sessionStorage]) {
@@ -1300,6 +1519,8 @@ prepareAsk();
 prepareCommand();
 prepareNotifications();
 forgetOnSignOut();
+startThere();
+addEventListener("resize", roomForAll);
 markCurrent();
 tellTimes();
 addEventListener("sayso:shown", tellTimes);

@@ -1,17 +1,32 @@
 // Pictures and files for an answer: chosen, taken with the camera, pasted or dropped. Each is sent at once and kept with
 // the draft; an answer that is sent meanwhile waits for it. Without this file they go with the answer.
 
-const { smaller } = globalThis.sayso;
+const { smaller, reach } = globalThis.sayso;
 const UPLOAD_WITHIN = 120_000;
 const under = new Set();
 let waiting = null;
 
-const placeOf = (target) => (target.closest?.(".question") ?? target.closest?.("form[data-answer]") ?? document).querySelector("[data-attach]");
+// The page of an ask, or a card in a conversation, where what is dropped elsewhere belongs to the next message.
+const ANSWERS = "form[data-answer], form[data-card-form]";
+
+const placeOf = (target) => (target.closest?.(".question") ?? target.closest?.(ANSWERS) ?? document.querySelector("form[data-answer]"))?.querySelector("[data-attach]");
 
 function tell(place, text) {
   const told = place.querySelector("[data-attach-problem]");
-  told.textContent = text;
+  told.textContent = text && [told.textContent, text].filter(Boolean).join(" ");
   told.hidden = !text;
+}
+
+const MIB = 1024 * 1024;
+
+function tooLarge({ name, size }, most) {
+  const shown = (Math.ceil((size * 10) / MIB) / 10).toLocaleString("en");
+  return `“${name}” has ${shown} MiB, and at most ${most / MIB} MiB can be sent at once. Make it smaller, or say in your answer where the agent finds it.`;
+}
+
+// What the server says of a file begins with its name.
+function notAdded(name, why) {
+  return /^["“]/.test(why) ? `Not added: ${why}` : `“${name}” was not added: ${why}`;
 }
 
 function entry(name, text) {
@@ -47,17 +62,21 @@ async function upload(place, file) {
   const ready = await smaller(file);
   body.set("file", ready, ready.name || "picture");
   try {
+    const most = Number(place.dataset.most);
+    if (ready.size > most) throw new Error(tooLarge(ready, most));
     const reply = await fetch(`${form.getAttribute("action")}/files`, { method: "POST", body, signal: AbortSignal.timeout(UPLOAD_WITHIN) });
     const said = await reply.json().catch(() => ({}));
     if (!reply.ok) throw new Error(said.error || "the server did not take it. Reload the page and try again.");
     for (const each of said.attachments) {
-      if ([...list.querySelectorAll("input")].some(({ value }) => value === each.id)) continue;
-      list.append(kept(place, each));
+      const there = [...list.querySelectorAll("input")].find(({ value }) => value === each.id);
+      if (there) there.checked = true;
+      if (there && each.name !== ready.name) list.append(entry(ready.name, ` is the same file as ${each.name}, so it goes once.`));
+      if (!there) list.append(kept(place, each));
     }
-    list.querySelector("li:last-child input")?.dispatchEvent(new Event("input", { bubbles: true }));
+    list.querySelector("input")?.dispatchEvent(new Event("input", { bubbles: true }));
   } catch (error) {
     const why = error instanceof TypeError || error.name === "TimeoutError" ? "the server cannot be reached. Choose it again." : error.message;
-    tell(place, `${file.name} was not added: ${why}`);
+    tell(place, notAdded(file.name, why));
   }
   item.remove();
 }
@@ -65,6 +84,8 @@ async function upload(place, file) {
 function add(place, files) {
   if (!place || !files.length) return;
   tell(place, "");
+  const fold = place.closest("details");
+  if (fold) fold.open = true;
   const sending = Promise.all([...files].map((file) => upload(place, file))).finally(() => {
     under.delete(sending);
     if (under.size || !waiting) return;
@@ -88,14 +109,14 @@ document.addEventListener("change", (event) => {
 });
 
 document.addEventListener("paste", (event) => {
-  const place = event.target.closest?.("form[data-answer]") && placeOf(event.target);
+  const place = event.target.closest?.(ANSWERS) && placeOf(event.target);
   if (!place || !event.clipboardData.files.length) return;
   event.preventDefault();
   add(place, [...event.clipboardData.files]);
 });
 
 document.addEventListener("dragover", (event) => {
-  if (document.querySelector("[data-attach]") && event.dataTransfer.types.includes("Files")) event.preventDefault();
+  if (placeOf(event.target) && event.dataTransfer.types.includes("Files")) event.preventDefault();
 });
 
 document.addEventListener("drop", (event) => {
@@ -105,10 +126,16 @@ document.addEventListener("drop", (event) => {
   add(place, [...event.dataTransfer.files]);
 });
 
+// A browser keeps the words of a card; which files go with it, the server does, for all browsers.
+document.addEventListener("input", ({ target }) => {
+  const form = target.matches("[data-attached] input") && target.closest("form[data-card-form]");
+  if (form) reach(`${form.getAttribute("action")}/draft`, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => {});
+});
+
 addEventListener(
   "submit",
   (event) => {
-    if (!under.size || !event.target.matches("form[data-answer]") || !event.submitter || event.submitter.value === "keep") return;
+    if (!under.size || !event.target.matches(ANSWERS) || !event.submitter || event.submitter.value === "keep") return;
     event.preventDefault();
     event.stopImmediatePropagation();
     waiting = { form: event.target, button: event.submitter };

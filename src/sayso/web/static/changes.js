@@ -3,6 +3,7 @@
 
 const place = document.querySelector("[data-changes]");
 const shown = place.querySelector("[data-changed]");
+const commit = document.getElementById("commit");
 const TELLS = new Set(["tool_result", "footer"]);
 const GATHER = 200;
 const AGAIN = 2_000;
@@ -30,6 +31,8 @@ async function look() {
     if (before) box.checked = before.checked;
   }
   if (shown.innerHTML !== template.innerHTML) shown.replaceChildren(template.content);
+  // There may be something to commit now, or nothing any more.
+  if (commit) commit.hidden = !shown.querySelector(".changed-file");
   dispatchEvent(new Event("sayso:moved"));
 }
 

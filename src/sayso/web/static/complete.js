@@ -2,7 +2,7 @@
 // they are written out.
 
 const { reach } = sayso;
-const field = document.querySelector("[data-compose] [data-prompt]");
+const field = document.querySelector("[data-prompt]");
 const list = document.querySelector("[data-completions]");
 const PAUSE = 120;
 const look = { timer: null, number: 0, from: 0, active: 0 };
@@ -14,10 +14,13 @@ function wanted() {
   return found && { from: before.length - found[0].length, sign: found[0][0], letters: found[1] };
 }
 
+// Those of the conversation; before there is one, those of the project that is chosen.
+const place = () => list.dataset.completions || `projects/${field.form.elements.project.value}`;
+
 async function offer() {
   const [word, number] = [wanted(), ++look.number];
   if (!word) return close();
-  const address = word.sign === "@" ? `${list.dataset.completions}/files?q=${encodeURIComponent(word.letters)}` : `${list.dataset.completions}/commands`;
+  const address = word.sign === "@" ? `${place()}/files?q=${encodeURIComponent(word.letters)}` : `${place()}/commands`;
   let options = [];
   try {
     const reply = await reach(address);

@@ -5,12 +5,17 @@
 const PREFIX = `sayso:${document.querySelector("meta[name=sayso-user]").content}:draft:`;
 const STARTING = `${PREFIX}starting`;
 const NEW = "talk:new";
+const LEFT = `${PREFIX}left`;
+// Of a form that is sent as browsers do it, only the words are kept: all else is as the page shows it now.
+const PLAIN = "[data-plain]";
+const WORDS = "textarea, input[type=text]";
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const sending = new Set();
 
 function entered(form) {
+  if (form.matches(PLAIN)) return new URLSearchParams($$(WORDS, form).filter((field) => field.value.trim() && (field.matches("textarea") || field.value !== field.defaultValue)).map(({ name, value }) => [name, value])).toString();
   const said = [...new FormData(form)].filter(([name, value]) => !["csrf", "shown"].includes(name) && typeof value === "string" && value.trim());
   // The words of what was chosen, which a card that has ended may not show any more.
   const chosen = $$("input:checked", form).map((one) => ["chosen", $(".option-label", one.closest("label"))?.firstChild.textContent.trim()]);
@@ -38,11 +43,12 @@ function restore(form) {
   const linked = form.elements.project && linkedProject();
   if (!said && !linked) return;
   const values = new URLSearchParams(said ?? "");
-  for (const field of form.elements) {
-    // A box that is not checked is not named.
-    if (field.type === "checkbox" ? !said : !values.has(field.name)) continue;
+  for (const field of form.matches(PLAIN) ? $$(WORDS, form) : form.elements) {
+    // Which files go with an answer, the server knows. A box that is not checked is not named.
+    if (field.closest("[data-attached]") || (field.type === "checkbox" ? !said : !values.has(field.name))) continue;
     if (field.type === "radio" || field.type === "checkbox") field.checked = values.getAll(field.name).includes(field.value);
     else field.value = values.get(field.name);
+    if (field.matches("textarea") && field.value && field.closest("details.note, details.reject")) field.closest("details").open = true;
   }
   if (form.elements.project) restoreProject(form, linked ?? values.get("project"));
   form.dispatchEvent(new Event("input", { bubbles: true }));
@@ -67,7 +73,7 @@ function restoreProject(form, project) {
 
 function showUnsent(card) {
   const key = `card:${card.dataset.card}`;
-  const words = sending.has(key) ? [] : [...new URLSearchParams(kept(key) ?? "")].filter(([name]) => name === "chosen" || /-(own|note)$/.test(name));
+  const words = sending.has(key) || sayso.unknown(key) ? [] : [...new URLSearchParams(kept(key) ?? "")].filter(([name]) => name === "chosen" || /^reason$|-(own|note)$/.test(name));
   if (!words.length) return;
   const told = document.createElement("div");
   told.className = "unsent";
@@ -92,6 +98,14 @@ function look() {
   for (const card of $$("[data-card]:not([data-state=open]):not(:has([data-unsent]))")) showUnsent(card);
 }
 
+// What was not taken comes back with the page that says why not; so does, by a reload, what never arrived.
+function forgetWhatWasTaken() {
+  const key = sessionStorage.getItem(LEFT);
+  sessionStorage.removeItem(LEFT);
+  const refused = key && $$(`form[data-keep="${key}"] textarea`).some((field) => field.defaultValue.trim());
+  if (key && !refused && performance.getEntriesByType("navigation")[0]?.type === "navigate") drop(key);
+}
+
 // --- Begin
 
 addEventListener("input", (event) => {
@@ -103,6 +117,7 @@ addEventListener("submit", (event) => {
   const key = event.target.dataset.keep;
   if (!key) return;
   sending.add(key);
+  if (event.target.matches(PLAIN) && !event.defaultPrevented) sessionStorage.setItem(LEFT, key);
   if (key === NEW) sessionStorage.setItem(STARTING, "1");
 });
 
@@ -123,5 +138,6 @@ if (sessionStorage.getItem(STARTING)) {
   // The conversation that was to be started is here.
   if ($("[data-talk]")) drop(NEW);
 }
+forgetWhatWasTaken();
 new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
 look();

@@ -15,9 +15,14 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 const seen = new WeakMap();
 
-function look(guarded) {
-  const box = guarded.getBoundingClientRect();
-  const place = `${Math.round(box.left + scrollX)} ${Math.round(box.top + scrollY)}`;
+// Where a form within a row is, its row tells, which need not be drawn for that: a form that moves in it makes it higher.
+function placeOf(guarded) {
+  const { left, top, bottom } = (guarded.closest(".rows > .row") ?? guarded).getBoundingClientRect();
+  const places = [left + scrollX, top + scrollY, guarded.matches(".row *") ? bottom - top : 0];
+  return places.map(Math.round).join(" ");
+}
+
+function look(guarded, place = placeOf(guarded)) {
   if (seen.get(guarded)?.place !== place) restart(guarded, place);
   const still = performance.now() - seen.get(guarded).since;
   if (!isWhereDecided(guarded)) return still >= STILL;
@@ -29,21 +34,46 @@ function restart(guarded, place = seen.get(guarded)?.place) {
   const known = { place, since: performance.now() };
   seen.set(guarded, known);
   guarded.setAttribute("aria-disabled", "true");
-  // A little later than needed, because timers may be early.
-  for (const wait of [STILL, STILL_WHERE_DECIDED]) setTimeout(() => seen.get(guarded) === known && free(guarded), wait + 20);
+  freeLater(guarded, known);
 }
 
-function free(guarded) {
-  if (look(guarded)) guarded.removeAttribute("aria-disabled");
+// Many are looked at together. All are measured before any is changed: else the page would be laid out anew for each.
+function lookAt(all) {
+  const places = all.map(placeOf);
+  return all.filter((guarded, number) => look(guarded, places[number]));
+}
+
+let together = null; // what has been restarted at this very moment
+
+function freeLater(guarded, known) {
+  if (!together) {
+    const these = (together = new Map());
+    queueMicrotask(() => {
+      together = null;
+      // A little later than needed, because timers may be early.
+      for (const wait of [STILL, STILL_WHERE_DECIDED]) setTimeout(() => free([...these.keys()].filter((one) => seen.get(one) === these.get(one))), wait + 20);
+    });
+  }
+  together.set(guarded, known);
+}
+
+function free(all) {
+  for (const guarded of lookAt(all)) guarded.removeAttribute("aria-disabled");
 }
 
 // A permission may be longer than the screen: what counts is how long its own button could be seen. What is pinned to an
-// edge of the screen covers what is behind it.
-let inView = viewBetween(0, 0);
+// edge of the screen covers what is behind it, and nothing is scrolled to where it would be covered.
+const EDGES = ["top", "bottom"];
+const visible = new WeakMap();
+let inView = null;
+let covered = "";
 
 function viewBetween(top, bottom) {
   return new IntersectionObserver((changes) => {
     for (const { target, isIntersecting } of changes) {
+      // What could be seen before something else was pinned, and still can, has not moved.
+      if (visible.get(target) === isIntersecting) continue;
+      visible.set(target, isIntersecting);
       restart(target);
       if (!isIntersecting) seen.get(target).since = Infinity;
     }
@@ -53,14 +83,19 @@ function viewBetween(top, bottom) {
 const isPinned = (element) => ["sticky", "fixed"].includes(getComputedStyle(element).position);
 const covers = (edge) => Math.ceil($$(`[data-pinned=${edge}]`).filter(isPinned).reduce((sum, { offsetHeight }) => sum + offsetHeight, 0));
 
-const pinned = new ResizeObserver(() => {
-  inView.disconnect();
-  inView = viewBetween(covers("top"), covers("bottom"));
+function lookAtEdges() {
+  const pinned = EDGES.map(covers);
+  if (`${pinned}` === covered) return;
+  covered = `${pinned}`;
+  EDGES.forEach((edge, place) => document.documentElement.style.setProperty(`--pinned-${edge}`, `${pinned[place]}px`));
+  inView?.disconnect();
+  inView = viewBetween(...pinned);
   for (const allow of $$("[data-allow]")) if (seen.has(allow)) inView.observe(allow);
-});
+}
 
 function lookAtAll() {
-  for (const guarded of $$(GUARDED)) look(guarded);
+  lookAtEdges();
+  lookAt($$(GUARDED));
   for (const form of $$("[data-guard]")) weigh(form);
 }
 
@@ -69,7 +104,7 @@ function restartAll() {
 }
 
 function restartWhere({ detail: place }) {
-  for (const guarded of $$(GUARDED)) if (overlaps(guarded, place)) restart(guarded);
+  for (const guarded of $$(GUARDED).filter((one) => overlaps(one, place))) restart(guarded);
 }
 
 function overlaps(guarded, place) {
@@ -107,7 +142,7 @@ function forgetPlaceElsewhere({ clientX: x, clientY: y }) {
   if (!decided || (x >= decided.left && x <= decided.right && y >= decided.top && y <= decided.bottom)) return;
   decided = null;
   sessionStorage.removeItem(DECIDED);
-  $$("[data-allow]").forEach(free);
+  free($$("[data-allow]"));
 }
 
 addEventListener("pointermove", forgetPlaceElsewhere, { capture: true, passive: true });
@@ -132,6 +167,7 @@ addEventListener("toggle", ({ target }) => {
 // --- Presses
 
 let pressed = null;
+let spaceHeld = false; // a button is pressed when Space is let go: not by one that was held, nor after Escape
 
 function refuse(event) {
   event.preventDefault();
@@ -147,6 +183,7 @@ addEventListener("pointerdown", (event) => {
   forgetPlaceElsewhere(event);
   const control = guardedControl(event);
   pressed = { control, counts: control !== null && ready(control) };
+  spaceHeld = false;
 }, true);
 
 addEventListener("click", (event) => {
@@ -154,7 +191,7 @@ addEventListener("click", (event) => {
   if (!control) return;
   // By a pointer: it must have gone down on the same thing, or on its label, when that was there to be read.
   const same = pressed && (pressed.control === control || [...(control.labels ?? [])].includes(pressed.control));
-  const counts = same ? pressed.counts : event.detail === 0 && ready(control);
+  const counts = same ? pressed.counts : event.detail === 0 && !spaceHeld && ready(control);
   if (!counts) refuse(event);
 }, true);
 
@@ -169,6 +206,7 @@ addEventListener("submit", (event) => {
 addEventListener("keydown", (event) => {
   const field = event.target;
   pressed = null;
+  spaceHeld = event.key === "Escape" || (event.key === " " && event.repeat);
   if (event.isComposing || !(field instanceof Element)) return;
   // Enter is pressed by habit; Space on a button is meant.
   if (event.key === "Enter" && field.closest("[data-allow]")) return refuse(event);
@@ -181,11 +219,16 @@ addEventListener("keydown", (event) => {
   if (!event.repeat) sendBy(field);
 }, true);
 
+addEventListener("keyup", (event) => {
+  if (event.key === " " && spaceHeld && event.target.closest?.("button, a, summary")) refuse(event);
+}, true);
+
 function sendBy(field) {
   // A field sends what it is for, and nothing else: own words, if they are what is chosen; the words of a no, the no.
   const mark = field.closest(".own")?.querySelector("input[value=own]");
   const button = field.dataset.sends && field.form.querySelector(`button[value="${field.dataset.sends}"]`);
   if (button && field.value.trim() && (!mark || mark.checked)) field.form.requestSubmit(button);
+  else dispatchEvent(new CustomEvent("sayso:not-sent-by-keys", { detail: field.form }));
 }
 
 addEventListener("input", (event) => {
@@ -208,7 +251,10 @@ function lookSoon() {
 
 new MutationObserver(lookSoon).observe(document.body, { subtree: true, childList: true, attributeFilter: ["hidden", "open"] });
 new ResizeObserver(lookSoon).observe(document.body);
-for (const edge of $$("[data-pinned]")) pinned.observe(edge);
+const edges = new ResizeObserver(lookAtEdges);
+for (const edge of $$("[data-pinned]")) edges.observe(edge);
+// On a short screen it depends on where one writes whether the field at its foot is pinned.
+for (const type of ["resize", "focusin", "focusout"]) addEventListener(type, lookAtEdges);
 addEventListener("sayso:moved", restartAll);
 addEventListener("sayso:uncovered", restartWhere);
 addEventListener("pageshow", restartAll);

@@ -12,7 +12,7 @@ const HELP = [
   ["y", "Yes: a row sends it, on a page Enter does"],
   ["n", "No, likewise"],
   ["1–9", "That option: a row sends it, on a page it is chosen"],
-  ["u", "Undo the latest answer of a row, for five seconds"],
+  ["u", "Undo the latest answer of a row, or the latest no to several, for five seconds"],
   ["x", "Mark the row, to reject or snooze several"],
   ["z", "Snooze the row, or those that are marked"],
   ["/", "Search"],
@@ -37,7 +37,7 @@ function step(by) {
 // The buttons that are an answer by themselves: of the row that has the focus, else of the question on this page.
 function answersHere() {
   const row = rowHere();
-  return $$("button[value^=answer-]", row ?? $("[data-ask-page]") ?? document.createElement("p")).filter((button) => button.checkVisibility());
+  return $$("button[value^=answer-]", row ?? $("[data-ask-page]") ?? document.createElement("p")).filter((button) => button.checkVisibility() && !button.closest("[inert]"));
 }
 
 const labelOf = (button) => ($("bdi", button) ?? button).textContent.trim();

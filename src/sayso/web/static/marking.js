@@ -1,7 +1,7 @@
 // Several rows at once can be rejected or snoozed, and nothing else. Rows are marked by their key, by "Select", or by a
-// long press. What is snoozed here can be put back at once.
+// long press; meanwhile nothing that a row offers can be pressed. Either can be undone.
 
-const { reach } = sayso;
+const { reach, newAttempt, fateOf, refusal } = sayso;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const list = $("[data-inbox]");
@@ -9,10 +9,11 @@ const select = $("[data-select]");
 const csrf = () => $("meta[name=sayso-csrf]").content;
 
 const marked = () => $$(".row.marked");
-const canMark = (row) => row?.dataset.ask && !("crowd" in row.dataset) && row.closest("[data-inbox]") && !row.closest(".beside");
+const canMark = (row) => row?.dataset.ask && !("crowd" in row.dataset) && row.closest("[data-inbox]") && !row.closest(".beside") && !sayso.held.has(row.dataset.ask);
+const titleOf = (row) => $(".row-title", row).textContent.trim();
 
 function mark(row, on = !row?.classList.contains("marked")) {
-  if (!canMark(row)) return;
+  if (on && !canMark(row)) return;
   row.classList.toggle("marked", on);
   const box = $(".row-mark input", row);
   if (box) box.checked = on;
@@ -28,8 +29,12 @@ function clear() {
 function tellMarked() {
   const count = marked().length;
   let bar = $("[data-marked]");
-  if (!count && !selecting()) return bar?.remove();
+  if (!count && !selecting()) {
+    bar?.remove();
+    return sayso.offerInRows();
+  }
   bar ??= makeBar();
+  sayso.offerInRows();
   $("span", bar).textContent = `${count} marked`;
   $(".danger", bar).textContent = count === 1 ? "Reject it" : `Reject all ${count}`;
   for (const button of $$("[data-with-marked]", bar)) button.hidden = !count;
@@ -39,7 +44,7 @@ function makeBar() {
   const bar = Object.assign(document.createElement("form"), { className: "marked-bar" });
   bar.dataset.marked = "";
   bar.dataset.guard = "";
-  bar.innerHTML = '<span role="status"></span><button class="button danger" data-with-marked></button><button class="button" type="button" data-with-marked data-snooze-marked>Snooze</button><button class="button" type="button" data-clear>Done</button><p class="problem" role="alert" hidden></p>';
+  bar.innerHTML = '<span role="status"></span><button class="button danger" data-with-marked></button><button class="button" type="button" data-with-marked data-snooze-marked>Snooze</button><button class="button" type="button" data-clear>Done</button>';
   list.after(bar);
   bar.addEventListener("submit", rejectMarked);
   $("[data-snooze-marked]", bar).addEventListener("click", () => askHowLong(marked()));
@@ -50,28 +55,42 @@ function makeBar() {
   return bar;
 }
 
-async function rejectMarked(event) {
+// As one answer does, this waits until it cannot be undone any more. Then each is sent by itself.
+function rejectMarked(event) {
   event.preventDefault();
-  const bar = event.currentTarget;
-  const chosen = marked();
+  const [chosen, choosing, label] = [marked(), selecting(), $(".danger", event.currentTarget).textContent];
   if (!chosen.length) return;
-  for (const button of $$("button", bar)) button.disabled = true;
-  const refused = [];
-  for (const row of chosen) if (!(await rejected(row))) refused.push(row);
-  for (const row of chosen) mark(row, refused.includes(row));
-  for (const button of $$("button", bar)) button.disabled = false;
-  const problem = $(".problem", bar);
-  problem.hidden = refused.length === 0;
-  problem.textContent = `${refused.length} could not be rejected. Look at them.`;
+  const wanted = chosen.map((row) => ({ ask: row.dataset.ask, settle: "permission" in row.dataset ? "deny" : "reject", title: titleOf(row) }));
+  clear();
+  selectRows(false);
+  sayso.holdBack({
+    asks: wanted.map(({ ask }) => ask),
+    label,
+    question: wanted.map(({ title }) => title).join(" · "),
+    send: () => rejectAll(wanted),
+    undo: () => {
+      selectRows(choosing);
+      for (const { ask } of wanted) mark($(`.row[data-ask="${ask}"]`, list), true);
+    },
+  });
 }
 
-async function rejected(row) {
-  const settle = "permission" in row.dataset ? "deny" : "reject";
+async function rejectAll(wanted) {
+  const told = await Promise.all(wanted.map(whyNotRejected));
+  told.forEach((why, place) => why && sayso.tellNotSent(`“${wanted[place].title}” was not rejected. ${why}`));
+  const count = told.filter((why) => !why).length;
+  return `${count === told.length ? "sent" : "not all were sent"}, ${count} rejected`;
+}
+
+async function whyNotRejected({ ask, settle }) {
+  const attempt = newAttempt();
+  const body = new URLSearchParams({ csrf: csrf(), settle, row: 1, attempt });
   try {
-    const reply = await reach(`asks/${row.dataset.ask}`, { method: "POST", body: new URLSearchParams({ csrf: csrf(), settle, row: 1 }) });
-    return reply.ok;
+    const reply = await reach(`asks/${ask}`, { method: "POST", body, keepalive: true, redirect: "manual" });
+    return reply.ok || reply.type === "opaqueredirect" ? "" : refusal(reply);
   } catch {
-    return false;
+    const { fate } = await fateOf(attempt);
+    return { taken: "", "signed out": "It is not known whether that arrived: you are signed out." }[fate] ?? "It did not arrive.";
   }
 }
 
@@ -94,7 +113,7 @@ function prepareRows() {
     if (!canMark(row) || $(".row-mark", row)) continue;
     const label = Object.assign(document.createElement("label"), { className: "row-mark" });
     const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: row.classList.contains("marked") });
-    box.setAttribute("aria-label", `Mark: ${$(".row-title", row).textContent.trim()}`);
+    box.setAttribute("aria-label", `Mark: ${titleOf(row)}`);
     box.addEventListener("change", () => mark(row, box.checked));
     label.append(box);
     row.prepend(label);
@@ -133,13 +152,14 @@ if (list && select) {
   // The phone's own menu for links would cover the row.
   list.addEventListener("contextmenu", (event) => press && event.preventDefault());
   list.addEventListener("click", (event) => {
-    const link = event.target.closest(".row > a");
+    const row = event.target.closest(".row");
     const held = press?.held;
     letGo();
-    if (!link || !(held || selecting()) || event.ctrlKey || event.metaKey) return;
+    // The end of a long press is no tap, whatever has come under the finger since.
+    if (held) return event.preventDefault();
+    if (!row || !selecting() || event.target.closest(".row-mark") || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    // The end of a long press is no tap.
-    if (!held) mark(link.parentElement);
+    mark(row);
   });
   addEventListener("keydown", ({ key }) => {
     if (key !== "Escape" || $("dialog[open]") || !$("[data-marked]")) return;
@@ -173,7 +193,7 @@ function askHowLong(rows) {
   if (!choices || !rows.length || $("dialog[open]")) return;
   const dialog = Object.assign(document.createElement("dialog"), { className: "keys" });
   dialog.setAttribute("aria-labelledby", "snooze-title");
-  dialog.innerHTML = '<h2 id="snooze-title"></h2><p class="quiet-text">Not in your inbox for a while. Agents wait on, and are told nothing.</p><form class="choices-row" method="dialog"></form><form method="dialog"><button class="button quiet-button">Cancel</button></form>';
+  dialog.innerHTML = '<h2 id="snooze-title"></h2><p class="quiet-text">Not in your inbox for a while. Agents are told nothing.</p><form class="choices-row" method="dialog"></form><form method="dialog"><button class="button quiet-button">Cancel</button></form>';
   $("h2", dialog).textContent = rows.length === 1 ? "Snooze" : `Snooze all ${rows.length}`;
   $("form", dialog).append(choices.content.cloneNode(true));
   $("form", dialog).addEventListener("submit", ({ submitter }) => putOff(rows, submitter.value));

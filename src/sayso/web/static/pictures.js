@@ -57,7 +57,8 @@ if (field) {
   const page = document.querySelector("main");
   page.addEventListener("dragover", (event) => event.dataTransfer.types.includes("Files") && event.preventDefault());
   page.addEventListener("drop", (event) => {
-    if (!event.dataTransfer.files.length) return;
+    // On a question it goes with the answer.
+    if (!event.dataTransfer.files.length || event.target.closest("form:has([data-attach])")) return;
     event.preventDefault();
     add(event.dataTransfer.files);
   });

@@ -15,15 +15,17 @@ function reach(address, options = {}) {
 
 const newAttempt = () => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
 
-// What became of something that was sent, when no reply came: "taken", "called off" (it never will be), "signed out".
+// What became of something that was sent, when no reply came: "taken", with the name of what it made, "called off" (it
+// never will be), "signed out".
 async function fateOf(attempt) {
   const csrf = document.querySelector("meta[name=sayso-csrf]").content;
   // As long as the page is open: whoever sent it has to know.
   for (;;) {
     try {
       const reply = await reach("attempts", { method: "POST", body: new URLSearchParams({ csrf, attempt }) });
-      if (reply.ok) return (await reply.json()).taken ? "taken" : "called off";
-      if (reply.status === 401 || reply.status === 403) return "signed out";
+      const { taken, made } = reply.ok ? await reply.json() : {};
+      if (reply.ok) return { fate: taken ? "taken" : "called off", made };
+      if (reply.status === 401 || reply.status === 403) return { fate: "signed out" };
     } catch {
       // Still away.
     }
@@ -66,25 +68,50 @@ async function deliver(form, button, post) {
   const attempt = newAttempt();
   lockForm(form, button);
   problem(form, "");
+  noteUnknown(form.dataset.keep, attempt);
   try {
     const reply = await post(attempt);
+    noteUnknown(form.dataset.keep, "");
     if (reply.ok) return { taken: true, reply };
     problem(form, await refusal(reply));
   } catch {
-    if (await wasTaken(form, attempt)) return { taken: true };
+    const { fate, made } = await found(form, attempt);
+    if (fate === "taken") return { taken: true, made };
   }
   unlockForm(form);
   return { taken: false };
 }
 
+// What this tab has sent and knows nothing of yet is remembered, so that a page which is loaded again finds out too.
+
+const UNKNOWN = "sayso:unknown:";
+const unknown = (key) => sessionStorage.getItem(UNKNOWN + key);
+
+function noteUnknown(key, attempt) {
+  if (!key) return;
+  if (attempt) sessionStorage.setItem(UNKNOWN + key, attempt);
+  else sessionStorage.removeItem(UNKNOWN + key);
+}
+
+// What became of what a form had sent when its page was left; nothing if it had sent nothing.
+async function takeUp(form) {
+  const attempt = unknown(form.dataset.keep);
+  if (!attempt) return {};
+  lockForm(form);
+  const what = await found(form, attempt);
+  if (what.fate !== "taken") unlockForm(form);
+  return what;
+}
+
 const NOT_KNOWN = "It is not known whether this arrived.";
 
-async function wasTaken(form, attempt) {
+async function found(form, attempt) {
   problem(form, `${NOT_KNOWN} The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.`);
-  const fate = await fateOf(attempt);
+  const { fate, made } = await fateOf(attempt);
+  if (fate !== "signed out") noteUnknown(form.dataset.keep, "");
   const signIn = `${NOT_KNOWN} You are signed out. Sign in again in another tab, then reload this one.`;
   problem(form, { taken: "", "signed out": signIn }[fate] ?? "Not sent. It did not arrive. What you entered is still here; send it again.");
-  return fate === "taken";
+  return { fate, made };
 }
 
 async function refusal(reply) {
@@ -99,4 +126,4 @@ async function refusal(reply) {
   }
 }
 
-globalThis.sayso = { AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, problem, deliver };
+globalThis.sayso = { AGAIN, pause, reach, newAttempt, fateOf, unknown, noteUnknown, takeUp, lockForm, unlockForm, problem, deliver, refusal };

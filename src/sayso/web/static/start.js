@@ -1,21 +1,40 @@
 // Starts a conversation: once, however often it is pressed, and the form says what became of it.
 // The page works without this file.
 
-const { reach, deliver } = sayso;
+const { reach, deliver, takeUp } = sayso;
 const form = document.querySelector("[data-start]");
 
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.querySelector("[data-lock]").disabled) return;
   const body = new FormData(form);
-  const { taken, reply } = await deliver(form, form.querySelector("button"), (attempt) => {
+  let begun;
+  const { taken, made } = await deliver(form, form.querySelector("button"), async (attempt) => {
     body.set("attempt", attempt);
-    return reach(form.action, { method: "POST", body, headers: { "X-Sayso-Script": "1" } });
+    const reply = await reach(form.action, { method: "POST", body, headers: { "X-Sayso-Script": "1" } });
+    if (reply.ok) begun = (await reply.json()).made;
+    return reply;
   });
-  dispatchEvent(new CustomEvent(taken ? "sayso:sent" : "sayso:not-sent", { detail: form.dataset.keep }));
-  // Where only the reply was lost, the list leads to it.
-  if (taken) location.assign(reply?.url ?? "talk");
+  if (taken) goTo(begun ?? made);
+  else tell("sayso:not-sent");
 });
+
+function tell(what) {
+  dispatchEvent(new CustomEvent(what, { detail: form.dataset.keep }));
+}
+
+function goTo(conversation) {
+  tell("sayso:sent");
+  location.assign(conversation ? `talk/${conversation}` : "talk");
+}
+
+// This page may have been loaded again before it knew what became of a conversation that it had begun.
+async function goOn() {
+  const { fate, made } = await takeUp(form);
+  if (fate === "taken") goTo(made);
+}
+
+if (form) goOn();
 
 // --- The models of the agent of the project
 

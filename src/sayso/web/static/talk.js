@@ -1,7 +1,7 @@
 // Makes a conversation live: what the agent does appears as it happens, and its questions are answered in place.
 // Every page works without this file; then a button shows what is new.
 
-const { reach, unlockForm, problem, deliver } = sayso;
+const { reach, fateOf, unknown, noteUnknown, takeUp, unlockForm, problem, deliver } = sayso;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -79,7 +79,7 @@ function followWhileVisible() {
 function hear(message) {
   const [stick, asked] = [nearEnd(), waiting()];
   if (message.place) stream.place = message.place;
-  const act = { turn, footer, offers: showOffers, status: showStatus, queue: showQueue, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
+  const act = { turn, footer, offers: showOffers, status: showStatus, queue: showQueue, beside: showBeside, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
   // Somebody may be reading what waits for them: only another one is gone to.
   if (stick && (!asked || waiting() !== asked)) showNewest();
@@ -135,15 +135,24 @@ const turnOf = (message) => $(`#turn-${message.turn ?? message.place.split(".")[
 const partsOf = (message) => $("[data-parts]", turnOf(message));
 
 function turn(message) {
-  if (!turnOf(message)) $("[data-turns]").append(element(message.html));
+  if (!turnOf(message)) $("[data-beside=left]").before(element(message.html));
 }
 
 function footer(message) {
   $("[data-footer]", turnOf(message)).replaceWith(element(message.html));
-  if (!stops.hidden && !message.running) status("The agent has ended its turn.");
+  if (!stops.hidden && !message.running) {
+    status("The agent has ended its turn.");
+    forgetRefusal();
+  }
   stops.hidden = !message.running;
+  for (const button of $$("[data-between-turns]", talk)) button.disabled = message.running;
   if (!message.running) for (const left of $$("[data-tool-state=running]", turnOf(message))) left.textContent = "no result";
   if (!message.running) for (const said of $$("[data-spoken]:not([data-taken])", turnOf(message))) saidState(said, message.untaken);
+}
+
+// Why something could not be done holds no longer.
+function forgetRefusal() {
+  $("[data-refused]", talk)?.remove();
 }
 
 function showStatus(message) {
@@ -181,6 +190,21 @@ function showQueue(message) {
   queue.replaceWith(newer);
 }
 
+// What is said in terminals: what somebody has folded stays so, and what they read stays where it is.
+function showBeside(message) {
+  for (const place of $$("[data-beside]", talk)) {
+    const html = message[place.dataset.beside];
+    const folded = new Map($$("details", place).map((one) => [one.className, one.open]));
+    const [turns, isAbove] = [$("[data-turns]"), place.getBoundingClientRect().bottom < head.offsetHeight];
+    const before = turns.getBoundingClientRect().top;
+    place.innerHTML = html;
+    for (const one of $$("details", place)) one.open = folded.get(one.className) ?? one.open;
+    // Some browsers see to that themselves.
+    if (isAbove) requestAnimationFrame(() => scrollBy(0, turns.getBoundingClientRect().top - before));
+  }
+  dispatchEvent(new Event("sayso:shown"));
+}
+
 function rescue(field) {
   tell("sayso:sent", field.form.dataset.keep);
   if (field.value === field.defaultValue) return;
@@ -206,6 +230,7 @@ function addPart(message) {
   if (!part || document.getElementById(part.id)) return;
   const partial = $("[data-partial]", partsOf(message));
   if (message.after) $("[data-after]", turnOf(message)).append(part);
+  else if (message.earlier) $("[data-earlier]", turnOf(message)).append(part);
   else if (message.type === "text" && partial && !part.matches(".nested")) partial.replaceWith(part);
   else insert(message, part);
   tidy(part);
@@ -339,7 +364,7 @@ talk.addEventListener("input", (event) => {
 function answerOf(form) {
   const values = new FormData(form);
   const own = (values.get("q0-own") ?? "").trim();
-  const boxes = $$("input[type=checkbox]", form).length > 0;
+  const boxes = $$(".options input[type=checkbox]", form).length > 0;
   const chosen = values.getAll("q0").filter((value) => value !== "own").map(Number);
   const usesOwn = own && (boxes || !chosen.length);
   const labels = chosen.map((place) => $$(".option-label", form)[place].firstChild.textContent.trim());
@@ -358,10 +383,12 @@ async function submit(form, button) {
   status("Sending…");
   const { taken } = await deliver(form, button, (attempt) => {
     body.set("attempt", attempt);
-    return form.dataset.relay ? relay(form, { ask: card.dataset.card, ...given, attempt }) : reach(form.action, { method: "POST", body });
+    // The relay's own way knows of answers, and of nothing that goes with them.
+    const plain = button.value === "answer" && !$("[data-attached] input:checked", form) && !$("details.note textarea", form)?.value.trim();
+    return form.dataset.relay && plain ? relay(form, { ask: card.dataset.card, ...given, attempt }) : reach(form.action, { method: "POST", body });
   });
   tell(taken ? "sayso:sent" : "sayso:not-sent", key);
-  if (taken) sent(card, given.answer);
+  if (taken) sent(card, button.value === "answer" ? given.answer : "");
   else status("");
 }
 
@@ -409,12 +436,32 @@ compose.addEventListener("submit", async (event) => {
     status("");
     return;
   }
-  unlockForm(compose);
-  prompt.value = "";
+  clearCompose();
   if (focused) prompt.focus({ preventScroll: true });
+});
+
+function clearCompose() {
+  forgetRefusal();
+  unlockForm(compose);
+  $("[data-prompt]", compose).value = "";
   compose.dispatchEvent(new Event("sayso:cleared"));
   tell("sayso:sent", compose.dataset.keep);
-});
+}
+
+// What was sent when this page was loaded again, before it knew what became of it.
+
+async function goOnWithMessage() {
+  if ((await takeUp(compose)).fate === "taken") clearCompose();
+}
+
+async function goOnWithCard(card) {
+  const [key, form] = [`card:${card.dataset.card}`, $("form[data-card-form]", card)];
+  if (!unknown(key)) return;
+  // One that has ended has no form any more.
+  const { fate } = form ? await takeUp(form) : await fateOf(unknown(key));
+  if (fate !== "signed out") noteUnknown(key, "");
+  tell(fate === "taken" ? "sayso:sent" : "sayso:not-sent", key);
+}
 
 talk.addEventListener("submit", async (event) => {
   const [form, button] = [event.target, event.submitter ?? $("button", event.target)];
@@ -446,7 +493,7 @@ function leave(form) {
 }
 
 function openAtWhatIsNew() {
-  if (location.hash || $("[data-focus]")) return;
+  if (location.hash) return;
   history.scrollRestoration = "manual";
   showNewest();
 }
@@ -455,4 +502,6 @@ for (const part of $$("[data-parts] > :is([data-parent], [data-look], [data-plan
 $("[data-focus]")?.focus();
 openAtWhatIsNew();
 showWay();
+goOnWithMessage();
+for (const card of $$("[data-card]")) goOnWithCard(card);
 followWhileVisible();

@@ -1,0 +1,38 @@
+"""The web server keeps the index of the history up to what has ended."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+import pytest
+from tests.asks.samples import ANNA, ask, own_text
+
+from sayso.asks import history_index
+from sayso.bridge import listening
+from sayso.config import Config
+from sayso.desks import Desks
+from sayso.store import Store
+from sayso.web.app import _indexing
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_what_has_ended_is_indexed_while_the_server_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_index, "BLOCK", 8)
+    monkeypatch.setattr(history_index, "LAG_MS", -60_000)
+    desks = Desks(Config(), store)
+    for number in range(8):
+        left = desks.asks.leave(ask(f"Question {number}?"))
+        desks.asks.answer(left.id, own_text("yes"), ANNA)
+    async with _indexing(desks), listening(store.bell(), (changed := asyncio.Event()).set):
+        with anyio.fail_after(60):
+            while not store.read(lambda tx: tx.all("history_blocks", finished=1)):
+                await changed.wait()
+                changed.clear()
+    assert len(desks.asks.history(search="question")) == 8
