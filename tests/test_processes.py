@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from sayso.process_table import carrying
 from sayso.processes import ProcessName, ancestry, is_server, name_of, servers_beside
 
 NAMES = "from sayso.processes import ancestry; print(*((one.pid, one.started) for one in ancestry()), sep=';')"
@@ -47,6 +48,19 @@ def test_a_process_that_has_ended_has_no_name_though_its_parent_has_not_asked(
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         assert name_of(child.pid) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells it")
+def test_a_process_that_runs_one_program_after_the_other_is_known_by_its_mark_at_every_moment(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\nexec "$0"\n')
+    program.chmod(0o755)
+    with subprocess.Popen([program], env={**os.environ, "SAYSO_TEST_MARK": "here"}) as child:
+        try:
+            looks = [carrying("SAYSO_TEST_MARK=here") for _ in range(200)]
+        finally:
+            child.kill()
+    assert [[process.pid for process in found] for found in looks] == [[child.pid]] * 200
 
 
 def test_where_there_is_no_proc_the_name_does_not_depend_on_language_and_time_zone(

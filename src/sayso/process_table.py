@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 PS = "/bin/ps"
 PS_SECONDS = 10.0
+EXEC_SECONDS = 0.5
+"""How long to wait for a process that is about to run another program, which takes a moment of processor time."""
+EXEC_LOOKS = 4
 
 
 class Process:
@@ -91,7 +95,24 @@ def terminal_device(pid: int) -> str:
 
 def environment(pid: int) -> bytes:
     """Its environment as it was started with it, if it can be seen."""
-    return _read(pid, "environ")
+    found = _read(pid, "environ")
+    if found or sys.platform != "linux" or not os.access(f"/proc/{pid}/environ", os.R_OK):
+        return found
+    # In the middle of an `exec` it shows neither words nor environment; one that has words and none is looked at anew.
+    give_up, looks = time.monotonic() + EXEC_SECONDS, 0
+    while not found and looks < EXEC_LOOKS and _has_memory(pid) and time.monotonic() < give_up:
+        if _read(pid, "cmdline"):
+            looks += 1
+        else:
+            time.sleep(0.001)
+        found = _read(pid, "environ")
+    return found
+
+
+def _has_memory(pid: int) -> bool:
+    """Those of the system have none of their own, nor have those that have ended."""
+    text = _read(pid, "stat")
+    return bool(text) and text[text.rindex(b")") + 2 :].split()[20] != b"0"
 
 
 def carrying(variable: str) -> list[Process]:

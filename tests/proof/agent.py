@@ -138,14 +138,14 @@ class Agent:
         self._tally.counts["permissions"] += 1
         begun = time.monotonic()
         _, data = await self._call("approve", {"tool_name": "Bash", "input": {"command": command}})
-        behavior = _behavior(data)
-        self.note_verdict(token, program, behavior, begun)
+        behavior, why = _verdict(data)
+        self.note_verdict(token, program, behavior, begun, why)
         if behavior == "allow":
             await run(self._ground, command)
 
-    def note_verdict(self, token: str, program: str, behavior: str, begun: float) -> None:
+    def note_verdict(self, token: str, program: str, behavior: str, begun: float, why: str) -> None:
         window = {"begun": begun, "ended": time.monotonic()}
-        self._notes.add(t="verdict", token=token, program=program, behavior=behavior, **window)
+        self._notes.add(t="verdict", token=token, program=program, behavior=behavior, why=why, **window)
         self._tally.counts[behavior] += 1
 
     def note_hang(self, what: str) -> None:
@@ -310,7 +310,7 @@ def _data(result: Mapping[str, Any]) -> Json:
     return {"text": result["content"][0]["text"]}
 
 
-def _behavior(data: Mapping[str, Any]) -> str:
-    """What a call of `approve` was told; `unknown` if it was lost."""
-    text = data.get("text", "")
-    return str(json.loads(text)["behavior"]) if text else "unknown"
+def _verdict(data: Mapping[str, Any]) -> tuple[str, str]:
+    """What a call of `approve` was told, and why; `unknown` if it was lost."""
+    told = json.loads(data.get("text") or "{}")
+    return told.get("behavior", "unknown"), told.get("message", "")

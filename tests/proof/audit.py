@@ -53,6 +53,8 @@ KEPT = {
     "web-addresses",
 }
 """What may lie in the state directory."""
+NOT_KEPT = "Sayso could not keep what the user decided"
+"""How a denial begins that is for want of a store."""
 MOST_LOG = 3000
 
 
@@ -99,6 +101,12 @@ class Row:
         """Whether what was wanted was allowed, and that counted."""
         given = self.outcome
         return given.get("verdict") == "allowed" and not given.get("void") and given["digest"] == self.body["digest"]
+
+    @property
+    def came_to_nothing(self) -> bool:
+        """Whether what was decided reached nobody, and whoever looks it up is told so."""
+        kinds = [event["kind"] for event in self.events]
+        return "unattended" in kinds and "delivered" not in kinds
 
     @property
     def log(self) -> str:
@@ -369,7 +377,11 @@ class Epoch:
                 self._wrong(f"{ask} lost the yes of {each['mark']}: {ask.log}")
         verdict = self._verdicts.get(ask.token)
         if verdict and verdict["behavior"] == "deny" and ask.is_allowed:
-            self._wrong(f"{ask} was allowed, and its client was told no: {ask.log}")
+            why = str(verdict.get("why", ""))
+            if why.startswith(NOT_KEPT) and ask.came_to_nothing:
+                self.found.counts["yes not kept"] += 1
+            else:
+                self._wrong(f"{ask} was allowed, and its client was told no, {why!r}: {ask.log}")
 
     def _look_at_log(self, store: Store, permissions: dict[str, list[Row]]) -> None:
         """The log of permissions has no gap; what rules have allowed stands there alone."""

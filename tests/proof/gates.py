@@ -56,8 +56,9 @@ class Gates:
             self.open = None
             gate.stdout.close()
         self._noting.counted("permissions")
-        behavior = json.loads(said)["hookSpecificOutput"]["decision"]["behavior"] if said else "unknown"
-        self._noting.note_verdict(token, program, behavior, begun)
+        told = json.loads(said)["hookSpecificOutput"]["decision"] if said else {}
+        behavior = told.get("behavior", "unknown")
+        self._noting.note_verdict(token, program, behavior, begun, told.get("message", ""))
         if behavior == "allow":
             await run(self._ground, command)
 

@@ -80,7 +80,8 @@ class Ground:
     @classmethod
     def new(cls, folder: Path, told: Told) -> Ground:
         # PostgreSQL runs as somebody else where this is root's, and has to get through.
-        folder.mkdir(mode=0o711, parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o711)
         (folder / "told.json").write_text(json.dumps(asdict(told)))
         (folder / "machine").mkdir(mode=0o700)
         (folder / "epochs").mkdir(mode=0o700)

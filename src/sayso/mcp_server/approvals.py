@@ -6,6 +6,9 @@ Deny on doubt: whatever goes wrong is told as a denial that says why, and never 
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from sayso.asks.desk import Held
 from sayso.asks.happening import CALL_ENDED
@@ -14,7 +17,7 @@ from sayso.asks.waiting import Waiting
 from sayso.bridge import in_thread
 from sayso.dialects import approve as dialect
 from sayso.dialects.approve import Permission
-from sayso.errors import InvalidInput, SaysoError, WaitEnded
+from sayso.errors import InvalidInput, SaysoError, StoreError, StoreFull, WaitEnded
 from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
@@ -29,11 +32,17 @@ from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 NAME = dialect.NAME
 CUT = (
     "Sayso could not put this request to the user as it is: it holds half of a surrogate pair, which is no character. "
     "Remove or replace it."
 )
+SPACE_SECONDS = 10.0
+"""For how long a permission that the user was asked for waits for space on a full disk before it is denied."""
+SPACE_EVERY = 1.0
+NOT_KEPT = "Sayso could not keep what the user decided, or learn of it: {error} So this may not be done now."
 
 
 class ApproveCalls:
@@ -95,7 +104,11 @@ class ApproveCalls:
             if changed:
                 await waiting.do(waiting.desk.void, ask.id, f"changed after it was shown: {' and '.join(changed)}")
             elif allowed := allowed_by(ask):
-                await waiting.do(permissions.note_handed_over, allowed, asker)
+                await self._as_soon_as_there_is_space(lambda: waiting.do(permissions.note_handed_over, allowed, asker))
+        except StoreError as error:
+            logger.error("A permission came to nothing: %s", error)
+            await waiting.release(held, CALL_ENDED)
+            return result(dialect.deny(NOT_KEPT.format(error=error)))
         except BaseException:
             # Whatever ends this call ends the ask too.
             await waiting.release(held, CALL_ENDED)
@@ -115,8 +128,20 @@ class ApproveCalls:
 
         tell(held.ask)
         async with held_call(ctx, self._backend):
-            return await waiting.outcome(held, tell)
+            return await self._as_soon_as_there_is_space(lambda: waiting.outcome(held, tell))
         raise WaitEnded("The server is stopping.")
+
+    async def _as_soon_as_there_is_space(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What this brings, tried again while the disk is full: a verdict of the user's is not thrown away for that."""
+        end = time.monotonic() + SPACE_SECONDS
+        while True:
+            try:
+                return await work()
+            except StoreFull as error:
+                if self._backend.stopping or time.monotonic() >= end:
+                    raise
+                logger.warning("A permission has to wait for the store: %s", error)
+                await self._backend.pause(SPACE_EVERY)
 
     def _action(self, permission: Permission, ctx: CallContext) -> Action:
         """What the agent wants to do, as things stand now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import resource
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -378,6 +379,38 @@ def test_a_store_that_fails_and_a_server_that_is_killed_allow_nothing() -> None:
             call = wants(claude, "Bash", command="rm -rf build")
             person.answer(asked(person, "Allow Bash: rm -rf build?"), "Deny")
             assert verdict(call)["behavior"] == "deny"
+
+
+def test_what_was_allowed_while_the_disk_was_full_is_told_once_there_is_space() -> None:
+    with new_place() as place, place.person() as person:
+        with place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude:
+            call = wants(claude, "Bash", command="ls")
+            ask = asked(person, "Allow Bash: ls?")
+            unlimited = resource.prlimit(claude.server.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+            person.answer(ask, "Allow")
+            claude.log.wait_for("has to wait for the store")
+            assert not call.done()
+            resource.prlimit(claude.server.pid, resource.RLIMIT_FSIZE, unlimited)
+            assert verdict(call)["behavior"] == "allow"
+            assert person.wait_until_delivered(ask).state is State.ANSWERED
+        (outcome,) = person.log.outcomes()
+        assert (ran(outcome), outcome.ran) == ("handed over", 1)
+
+
+def test_a_disk_that_stays_full_turns_an_allow_into_a_no_that_says_why_and_the_person_is_told() -> None:
+    with new_place() as place, place.person() as person:
+        with place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude:
+            call = wants(claude, "Bash", command="ls")
+            ask = asked(person, "Allow Bash: ls?")
+            unlimited = resource.prlimit(claude.server.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+            person.answer(ask, "Allow")
+            told = verdict(call)
+            assert told["behavior"] == "deny"
+            assert told["message"].startswith("Sayso could not keep what the user decided, or learn of it: The store")
+            assert told["message"].endswith("So this may not be done now.")
+            resource.prlimit(claude.server.pid, resource.RLIMIT_FSIZE, unlimited)
+        (outcome,) = person.log.outcomes()
+        assert (ran(outcome), outcome.ran) == ("no", 0)
 
 
 def test_a_person_decides_from_the_command_line_and_sees_all_of_it(place: Place, claude: Agent) -> None:

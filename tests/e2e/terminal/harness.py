@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -153,7 +153,13 @@ class Terminal:
         return int(self._code.read_text())
 
     def close(self) -> None:
+        """Close the terminal; whatever ran in it has ended then, and writes no more."""
+        ran: list[psutil.Process] = []
+        with suppress(psutil.NoSuchProcess, ValueError):
+            ran = psutil.Process(int(self.told("pane_pid"))).children(recursive=True)
         self.tmux("kill-server")
+        for process in psutil.wait_procs(ran, WAIT)[1]:
+            process.kill()
 
 
 _TMUX_ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
