@@ -77,10 +77,14 @@ def test_lines_that_match_come_in_the_order_in_which_they_were_begun(tmp_path: P
         tmp_path,
         [("stderr", "a1\n"), ("stdout", "a2\nb\na3\n"), ("stderr", "a4"), ("stdout", "a5\n"), ("stderr", "x\n")],
     )
-    found = PLAIN.grep_both(tmp_path, STREAMS, "a[0-9]")
+    found = PLAIN.grep_both(tmp_path, STREAMS, "a[0-9]").matches
     assert [each.match.text.strip() for each in found] == ["a1", "a2", "a3", "a4x", "a5"]
     assert [each.stream for each in found] == ["stderr", "stdout", "stdout", "stderr", "stdout"]
-    assert [each.match.text.strip() for each in PLAIN.grep_both(tmp_path, ["stderr"], "a")] == ["a1", "a4x"]
+    fewer = PLAIN.grep_both(tmp_path, STREAMS, "a", limit=2)
+    assert [each.match.text.strip() for each in fewer.matches] == ["a1", "a2", "a3", "a4x"]
+    assert fewer.more == ("stdout",)
+    alone = PLAIN.grep_both(tmp_path, ["stderr"], "a")
+    assert [each.match.text.strip() for each in alone.matches] == ["a1", "a4x"]
 
 
 def test_what_was_captured_without_notes_is_shown_stream_after_stream(tmp_path: Path) -> None:

@@ -117,6 +117,13 @@ def test_both_streams_stand_on_the_page_as_they_came_and_each_alone_where_that_i
     alone = browser.get(f"/commands/{running.id}?alone=stdout").text
     assert "second" in alone
     assert "first" not in alone
+    found = browser.get(f"/commands/{running.id}?find=ir").text.partition('class="matches"')[2].partition("</ul>")[0]
+    assert re.findall(r">(\w+)</a>", found) == ["first", "third"]
+    found = browser.get(f"/commands/{running.id}?find=d").text.partition('class="matches"')[2].partition("</ul>")[0]
+    assert re.findall(r"<li(.*?)><a.*?\?(\w+)=(\d+)#", found) == [
+        ("", "stdout", "0"),
+        (' class="stderr"', "stderr", "6"),
+    ]
     read = api(house, f"/api/operations/{running.id}/both").data
     assert [(part["stream"], part["text"]) for part in read["parts"]] == [
         ("stderr", "first\n"),

@@ -226,7 +226,7 @@ def _wanted(
 ) -> Iterator[tuple[str, str]]:
     """What of these streams was asked for, each part of it with its stream."""
     if grep is not None:
-        for found in reader.grep_both(part, streams, grep, limit=1000):
+        for found in reader.grep_both(part, streams, grep, limit=1000).matches:
             yield found.stream, found.match.text.rstrip("\n") + "\n"
     elif tail is None:
         for seen in reader.new_output(part, streams, {}):

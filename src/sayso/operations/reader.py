@@ -18,7 +18,7 @@ from sayso.store import Store
 
 if TYPE_CHECKING:
     from sayso.operations.report import Report
-    from sayso.running.excerpt import BothStreams, Excerpts, StreamMatch
+    from sayso.running.excerpt import BothStreams, Excerpts, FoundInBoth
     from sayso.running.output import Found, OutputLines, Piece
 
 LOOK_SECONDS = 0.2
@@ -149,9 +149,7 @@ class OperationReader:
     def grep(self, operation: Operation, stream: str, pattern: str, *, limit: int = 100) -> Found:
         return self._excerpts.grep(operation.folder, stream, pattern, limit=limit)
 
-    def grep_both(
-        self, operation: Operation, streams: Sequence[str], pattern: str, *, limit: int = 100
-    ) -> list[StreamMatch]:
+    def grep_both(self, operation: Operation, streams: Sequence[str], pattern: str, *, limit: int = 100) -> FoundInBoth:
         """The lines of these streams that match, in the order in which they came."""
         return self._excerpts.grep_both(operation.folder, streams, pattern, limit=limit)
 

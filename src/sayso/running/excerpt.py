@@ -60,6 +60,16 @@ class StreamMatch:
 
 
 @record
+class FoundInBoth:
+    """The first lines of each stream that match, in the order in which they were begun. `more` names the streams that
+    have others, `cut` says how many bytes of which could not be searched."""
+
+    matches: tuple[StreamMatch, ...]
+    more: tuple[str, ...]
+    cut: Mapping[str, int]
+
+
+@record
 class BothStreams:
     """Part of what a command wrote, in the order in which it came; `places` says where in the streams to read on."""
 
@@ -135,13 +145,10 @@ class Excerpts:
         found = output.grep(folder, stream, pattern, limit=limit)
         return replace(found, matches=tuple(self._match(folder, stream, match) for match in found.matches))
 
-    def grep_both(self, folder: Path, streams: Sequence[str], pattern: str, *, limit: int = 100) -> list[StreamMatch]:
+    def grep_both(self, folder: Path, streams: Sequence[str], pattern: str, *, limit: int = 100) -> FoundInBoth:
         """The same in these streams, at most so many lines of each, in the order in which the lines were begun."""
-        found = [
-            StreamMatch(stream=stream, match=match)
-            for stream in streams
-            for match in self.grep(folder, stream, pattern, limit=limit).matches
-        ]
+        found = {stream: self.grep(folder, stream, pattern, limit=limit) for stream in streams}
+        matches = [StreamMatch(stream=stream, match=match) for stream in found for match in found[stream].matches]
         turns = list(enumerate(order.turns(folder, dict.fromkeys(STREAMS, 0))))
         begins = {stream: [turn.begin for _, turn in turns if turn.stream == stream] for stream in STREAMS}
         places = {stream: [place for place, turn in turns if turn.stream == stream] for stream in STREAMS}
@@ -150,7 +157,11 @@ class Excerpts:
             own = bisect_right(begins[each.stream], each.match.offset) - 1
             return places[each.stream][own], each.match.offset
 
-        return sorted(found, key=came)
+        return FoundInBoth(
+            matches=tuple(sorted(matches, key=came)),
+            more=tuple(stream for stream in found if found[stream].more),
+            cut={stream: found[stream].cut for stream in found if found[stream].cut},
+        )
 
     def _match(self, folder: Path, stream: str, match: Match) -> Match:
         size = max(1, len(match.text.encode()))

@@ -18,7 +18,8 @@ from sayso.errors import NotFound
 from sayso.operations.operation import Operation
 from sayso.operations.reader import OperationReader, View
 from sayso.running.capture import STREAMS
-from sayso.running.output import Found, OutputLines
+from sayso.running.excerpt import FoundInBoth
+from sayso.running.output import OutputLines
 from sayso.trust import real
 from sayso.web.fields import read_form
 from sayso.web.pages import page
@@ -50,10 +51,10 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """What was looked for in the output, and what was found in each stream."""
+    """What was looked for in the output, and what was found."""
 
     words: str = ""
-    found: tuple[tuple[str, Found], ...] = ()
+    found: FoundInBoth | None = None
 
 
 async def show_list(request: Request) -> Response:
@@ -170,8 +171,7 @@ def _search(request: Request, reader: OperationReader, view: View) -> Search:
     if not words:
         return Search()
     pattern = f"(?i){re.escape(words)}"
-    found = [(stream, reader.grep(view.part, stream, pattern, limit=MOST_MATCHES)) for stream in STREAMS]
-    return Search(words=words, found=tuple(found))
+    return Search(words=words, found=reader.grep_both(view.part, STREAMS, pattern, limit=MOST_MATCHES))
 
 
 async def _operation(request: Request, visitor: Visitor) -> Operation:
