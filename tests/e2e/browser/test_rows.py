@@ -14,6 +14,8 @@ UNDO = 5_100
 STILL = 800
 """Milliseconds for which something must have been there to be pressed."""
 
+WHOLE = "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+
 
 def inbox(sign_in: SignIn, **options: object) -> Page:
     """An inbox whose rows can be pressed, and whose clock the test can put forward."""
@@ -49,9 +51,11 @@ def settled(house: House, ask: Ask) -> Ask:
 
 
 def test_one_tap_answers_a_short_question_when_it_was_not_undone(house: House, sign_in: SignIn) -> None:
-    ask = house.ask(select("Which colour?", "Red", "Green"))
+    asked = "Which colour shall the buttons have, on every page and in every mail, but for those that delete?"
+    ask = house.ask(select(asked, "Red", "Green"))
     page = inbox(sign_in, **PHONE)
-    row = row_of(page, "Which colour?")
+    row = row_of(page, asked)
+    assert row.locator(".row-title").evaluate(WHOLE), "what one tap answers is read whole"
     row.get_by_role("button", name="Red").tap()
     expect(page.get_by_text("Red: sent in 5 seconds")).to_be_visible()
     page.clock.fast_forward(STILL)

@@ -1071,7 +1071,7 @@ function showConnecting(message) {
 
 function whoConnects({ name, mark }) {
   const shown = Object.assign(document.createElement("strong"), { dir: "auto", textContent: name });
-  const whole = Object.assign(document.createElement("span"), { className: "whole", textContent: `(${mark})` });
+  const whole = Object.assign(document.createElement("span"), { className: "on-one-line", textContent: `(${mark})` });
   return [shown, " ", whole];
 }
 
