@@ -128,11 +128,11 @@ def test_what_is_drawn_drives_no_terminal_and_fits_into_it() -> None:
 def test_more_options_than_the_screen_has_lines_for_are_counted_above_and_below() -> None:
     many = choice("Which?", *(f"option {number}" for number in range(1, 31)))
     prompt = AskPrompt(ask_of(many))
-    shown = [colourless(line).strip() for line in prompt.lines(60, 20)]
+    shown = [colourless(line).strip() for line in prompt.lines(80, 20)]
     assert (shown[0], shown[14], len(shown) <= 20) == ("1) option 1", "↓ 16 more", True)
     for _ in range(20):
         prompt.press("down")
-    shown = [colourless(line).strip() for line in prompt.lines(60, 20)]
+    shown = [colourless(line).strip() for line in prompt.lines(80, 20)]
     assert (shown[0], "› 20) option 20" in shown, len(shown) <= 20) == ("↑ 12 more", True, True)
     assert any(line.startswith("↓") for line in shown)
 
@@ -151,6 +151,24 @@ def test_the_bottom_line_names_the_keys_of_this_kind_of_question() -> None:
     *_, keys, leaving = prompt_for(choice()).lines(70, 30)
     assert "…" not in keys + leaving
     assert "Ctrl-C leaves" in leaving
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80])
+def test_no_part_of_what_to_do_is_cut_off_where_the_terminal_is_narrow(columns: int) -> None:
+    prompt = prompt_for(choice("Which?", "Postgres", "MySQL"))
+    prompt.press("text", "my")
+    prompt.press("enter")
+    lines = [colourless(line) for line in prompt.lines(columns, 20)]
+    told = " ".join(lines)
+    assert "…" not in told
+    assert 'is no option, but close to "MySQL". Give #2 for that one; to send' in told
+    assert "Enter sends; or type your own words. Ctrl-C leaves the question open." in told
+    assert max(map(cells, lines)) < columns
+
+
+def test_a_question_of_a_few_lines_stays_in_view_above_many_options() -> None:
+    many = choice("word " * 30, *(f"option {number}" for number in range(1, 31)))
+    assert len(prompt_for(many).lines(columns=60, rows=20)) <= 20 - 3
 
 
 @pytest.mark.parametrize("typed", ["1,3", "1 3", " 1  3 ", "#1 #3", "A, C"])

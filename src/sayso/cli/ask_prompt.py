@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, fit
-from sayso.cli.terminal import bold, cells, cut, dim
+from sayso.cli.terminal import bold, cells, cut, dim, wrapped
 from sayso.cli.texts import mark, tr, translated
 from sayso.cli.values import answer_typed
 from sayso.errors import InvalidInput
@@ -172,17 +172,21 @@ class AskPrompt:
         return None
 
     def lines(self, columns: int, rows: int) -> list[str]:
-        """What is drawn, in at most `rows` lines: the options around the cursor, own words, and what keys do here."""
-        lines = self._option_lines(columns - 1, max(rows - 4, _LEAST_ROWS))
-        if self._question.takes_own_text:
-            lines.append(self._own_line(columns - 1))
-        lines = [bold(line) if line.startswith("›") else line for line in lines]
-        if self._problem:
-            lines.append(cut(one_line(self._problem, 400), columns - 1))
+        """What is drawn: the options around the cursor, own words, and what keys do here. Of `rows` lines so many are
+        left that a question of a few lines stays in view above."""
+        own = [self._own_line(columns - 1)] if self._question.takes_own_text else []
+        below = self._lines_below(columns - 1)[: max(rows - _LEAST_ROWS - len(own), 1)]
+        asked = min(len(wrapped(one_line(self._question.text, 1_000), columns)), rows // 3)
+        options = self._option_lines(columns - 1, max(rows - asked - len(own) - len(below), _LEAST_ROWS))
+        return [*(bold(line) if line.startswith("›") else line for line in (*options, *own)), *below]
+
+    def _lines_below(self, columns: int) -> list[str]:
+        """What is wrong, and what keys do here: whole, since its end is what to do."""
         hints = [tr(_HINTS[self._question.kind]), tr("Ctrl-C leaves the question open.")]
-        if cells(" ".join(hints)) < columns:
+        if cells(" ".join(hints)) <= columns:
             hints = [" ".join(hints)]
-        return [*lines, *(dim(cut(hint, columns - 1)) for hint in hints)]
+        problem = wrapped(one_line(self._problem, 400), columns) if self._problem else []
+        return [*problem, *(dim(line) for hint in hints for line in wrapped(hint, columns))]
 
     def _option_lines(self, columns: int, most: int) -> list[str]:
         """The options around the cursor, and how many others are above and below these."""

@@ -284,6 +284,17 @@ def cut(text: str, width: int) -> str:
     return kept + "…"
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, which end between words as far as these fit."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and cells(lines[-1]) + 1 + cells(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines += _pieces(word, width)
+    return lines[1:]
+
+
 def _row(row: Cells, widths: Sequence[int], room: int | None) -> str:
     *padded, last = row
     start = "".join(text + " " * (width - cells(text) + 2) for text, width in zip(padded, widths, strict=False))
