@@ -312,3 +312,15 @@ async def test_beside_the_preview_and_in_the_opened_ask_agents_of_the_same_name_
         await anna.sees("shop · session aaaaaa", "shop · session bbbbbb", "on pc · session bbbbbb")
         await anna.press("enter")
         await anna.sees("shop · claude-code · pc · session bbbbbb")
+
+
+async def test_enter_in_the_filter_opens_the_first_that_is_left_wherever_the_cursor_was(place: Place) -> None:
+    for text in ("Rename c?", "Other?", "Rename b?", "Rename a?"):
+        place.ask(select(text))
+    async with place.inbox() as anna:
+        await anna.press("end", "/")
+        await anna.type("rename")
+        await anna.sees("> Rename a?", "enter open the first")
+        await anna.press("enter")
+        await anna.sees("choose one", "Rename a?")
+        assert "Rename c?" not in anna.screen()

@@ -58,3 +58,21 @@ async def test_all_that_match_a_filter_are_marked_by_one_key_and_esc_takes_marks
         await anna.press("X", "enter")
         assert [(await place.outcome(held)).state for held in many] == [State.REJECTED] * 2
     assert place.now(other).state is State.PENDING
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60), (58, 14)])
+async def test_the_reason_and_the_way_out_are_in_view_however_many_are_rejected(
+    place: Place, size: tuple[int, int]
+) -> None:
+    for number in range(60):
+        place.ask(select(f"Rename {number:02}? {'漢字 and more words ' * 5}"), client=f"agent-{number}")
+    async with place.inbox(size=size) as anna:
+        await anna.press("/")
+        await anna.type("rename")
+        await anna.press("down", "*", "X")
+        await anna.sees("Reject these 60?", "- Rename 59?", "more", "enter confirms", "esc goes back")
+        named = [line for line in anna.screen().split("\n") if "- Rename" in line]
+        await anna.sees(f"and {60 - len(named)} more")
+        await anna.type("all of these " * 20)
+        await anna.sees("of these", "enter confirms", "esc goes back")
+        await anna.press("escape")

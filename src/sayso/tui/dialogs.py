@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.style import Style
 
 from sayso.asks.model import Ask
@@ -25,8 +25,11 @@ from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
 
 _KEY_WIDTH = 12
-_ROWS_BESIDE_NAMES, _COLUMNS_BESIDE_NAME, _LONGEST_NAME = 11, 14, 70
-"""What a dialog that names asks needs for all else, and how much of each it names at most."""
+_NORMAL, _HIGH = 60, 15
+"""Columns and lines from which on a dialog leaves something of the screen around it."""
+_LEAST_FIELD = 4
+_ROWS_BESIDE, _ROWS_BESIDE_IN_SHORT = 13, 9
+"""What a dialog needs for all else than what it is about, with a field of its least height."""
 _CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "commands", "lists", "pages")
 
 
@@ -69,6 +72,14 @@ class ReasonDialog(ModalScreen[DialogReply]):
         field.focus()
         self._shared.reflexes.present(self, 0)
 
+    def on_resize(self) -> None:
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """What is typed, and how to confirm it, stay on the screen: what is named gives way."""
+        grown = max(self.query_one(TextField).outer_size.height - _LEAST_FIELD, 0)
+        self.query_one("#about").styles.max_height = max(_rows_to_name(self) - grown, 1)
+
     def _ways_out(self) -> Content:
         """How to confirm and how not to, to be pressed or clicked."""
         texts, keys = self._shared.texts, self._shared.keys
@@ -82,6 +93,7 @@ class ReasonDialog(ModalScreen[DialogReply]):
     @on(TextField.Changed)
     def _note(self) -> None:
         self._typed(self.query_one(TextField).text)
+        self.call_after_refresh(self._make_room)
 
     @on(TextField.Done)
     def action_confirm(self) -> None:
@@ -121,9 +133,9 @@ async def ask_for_rejection(
 async def ask_for_rejection_of_all(screen: SaysoScreen[None], asks: Sequence[Ask]) -> DialogReply:
     """Why these are rejected, each named. To be awaited in a worker."""
     texts, wording = screen.shared.texts, screen.shared.wording
-    most = max(screen.size.height - _ROWS_BESIDE_NAMES, 1)
+    most = _rows_to_name(screen)
     most -= len(asks) > most  # for the line that counts the others
-    named = [f"- {one_line(wording.headline(ask), _name_width(screen))}" for ask in asks[:most]]
+    named = [_on_one_line(screen, f"- {wording.headline(ask)}") for ask in asks[:most]]
     left = [texts.like_more.format(n=len(asks) - most)] if len(asks) > most else []
     dialog = ReasonDialog(
         screen.shared,
@@ -136,9 +148,17 @@ async def ask_for_rejection_of_all(screen: SaysoScreen[None], asks: Sequence[Ask
     return await screen.app.push_screen_wait(dialog)
 
 
-def _name_width(screen: SaysoScreen[None]) -> int:
-    """Each on a line of its own."""
-    return max(min(screen.size.width - _COLUMNS_BESIDE_NAME, _LONGEST_NAME), 10)
+def _rows_to_name(screen: Screen[Any]) -> int:
+    """How many lines a dialog over this screen has for what it is about."""
+    height = screen.size.height
+    return max(height - _ROWS_BESIDE_IN_SHORT if height < _HIGH else height * 9 // 10 - _ROWS_BESIDE, 1)
+
+
+def _on_one_line(screen: Screen[Any], text: str) -> str:
+    """As much of it as a line of a dialog over this screen has room for."""
+    width = screen.size.width
+    room = width - 4 if width < _NORMAL else min(width * 8 // 10, 90) - 6
+    return Content(one_line(text, 200)).truncate(room, ellipsis=True).plain
 
 
 async def ask_what_is_unclear(

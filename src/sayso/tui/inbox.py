@@ -383,7 +383,10 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
+        """What is looked for is at the cursor, the first of it; without words the cursor stays on its ask."""
         self._rearrange()
+        if self.query_one("#filter", Input).value.strip():
+            self.query_one(AskList).action_first()
 
     @on(Input.Submitted, "#filter")
     def _open_found(self) -> None:
@@ -669,7 +672,9 @@ class InboxScreen(SaysoScreen[None]):
 
     @property
     def _marked_asks(self) -> list[Ask]:
-        return [ask for ask in self._all if ask.id in self._marked]
+        """As they are listed, those that a filter hides last."""
+        listed = [*self.asks, *self._all]
+        return [*{ask.id: ask for ask in listed if ask.id in self._marked}.values()]
 
     def action_mark_row(self) -> None:
         """Mark the ask at the cursor, or no longer."""
