@@ -154,6 +154,16 @@ def test_a_noisy_agent_does_not_hide_the_question_of_another(home: Home) -> None
     assert len(home.run("list", "--json", "--limit", "200").data) == 122
 
 
+def test_many_noisy_agents_are_counted_in_one_line(home: Home) -> None:
+    for number in range(6 * 7):
+        agent = number % 6
+        noisy = Asker(client=f"noisy-{agent}", project="/srv/shop", host="h", pid=7 + agent, started="1")
+        home.leave(text(f"Noise {number}?"), asker=noisy)
+    told = home.run("list").err
+    assert "… and 12 more of 6 agents: --all shows each." in told
+    assert "noisy-" not in told
+
+
 @pytest.mark.finding("F-70")
 def test_agents_of_the_same_name_in_one_project_are_told_apart_by_their_sessions(home: Home) -> None:
     with home.desk() as desk:

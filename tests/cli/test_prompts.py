@@ -257,6 +257,19 @@ def test_the_plain_inbox_leads_from_one_to_the_next_until_nothing_is_open(home: 
     assert [home.answers(ask)[0].text or home.answers(ask)[0].chosen for ask in (first, second)] == [("no",), "DuckDB"]
 
 
+def test_the_plain_inbox_says_how_many_are_open_and_what_it_does_not_take(home: Home) -> None:
+    for number in range(60):
+        home.leave(confirm(f"Number {number}?"))
+    with Terminal(home, "--plain", TERM="dumb") as terminal:
+        assert "60 are open. The first 50 of them:" in terminal.expect("Which one, 1 to 50?")
+        for wrong in ("51", "yes", "y 1"):
+            terminal.type(wrong)
+            terminal.expect(f"{wrong} is none of these: it takes a number from 1 to 50.")
+            assert "Number" not in terminal.expect("Which one, 1 to 50?")
+        terminal.type("q")
+        assert terminal.end() == 0
+
+
 def test_the_plain_inbox_says_no_and_snoozes_too(home: Home) -> None:
     asks = [home.leave(confirm("One?")), home.leave(confirm("Two?"))]
     with home.permission(CLEAN) as permission:

@@ -26,6 +26,8 @@ SNOOZED_HEADER = ("ID", "AGE", "BACK", "CLIENT", "PROJECT", "QUESTION")
 HEADER = ("ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION")
 _MAY_MISS = (4, 3, 2)
 """The columns that a narrow terminal does without, in this order: project, client, status."""
+_MOST_CROWDS = 5
+"""Agents with many asks open that are told one by one."""
 PAGE = 100
 Draw = Callable[[Sequence[Ask]], str]
 """What is printed for some asks."""
@@ -163,6 +165,11 @@ def _look(desks: Desks, project: str | None) -> list[Ask]:
 
 
 def _say_crowds(others: Sequence[Crowd]) -> None:
+    """How many more each agent asks; where these would be a list of their own, how many all of them ask."""
+    if len(others) > _MOST_CROWDS:
+        more = sum(crowd.size for crowd in others)
+        say(tr("… and {n} more of {agents} agents: --all shows each.", n=more, agents=len(others)))
+        return
     for crowd in others:
         agent = called(crowd.newest)
         say(tr("… and {size} more of {agent}: --all shows each.", size=crowd.size, agent=agent))

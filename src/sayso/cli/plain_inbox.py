@@ -18,6 +18,7 @@ from sayso.clients import IN_A_SHELL
 from sayso.config import Config
 from sayso.desks import open_desks
 from sayso.errors import SaysoError
+from sayso.text import one_line
 
 _WISH = re.compile(r"(?P<wish>[nz]?)\s*(?P<number>[0-9]{1,4})")
 _MOST = 50
@@ -31,8 +32,9 @@ def answer_line_by_line(config: Config) -> None:
     if not sees_all or any(os.environ.get(name) for name in IN_A_SHELL):
         show_inbox(config)
         return
-    while asks := open_asks(config, None)[:_MOST]:
-        put(plural(len(asks), "One is open:", "{n} are open:"))
+    while found := open_asks(config, None):
+        asks = found[:_MOST]
+        put(_how_many(len(found)))
         put_numbered(asks)
         line = _typed(len(asks))
         if line is None or line in ("q", "/q"):
@@ -41,20 +43,39 @@ def answer_line_by_line(config: Config) -> None:
     show_inbox(config)
 
 
+def _how_many(count: int) -> str:
+    if count > _MOST:
+        return tr("{n} are open. The first {listed} of them:", n=count, listed=_MOST)
+    return plural(count, "One is open:", "{n} are open:")
+
+
 def _typed(count: int) -> str | None:
-    forget_typed_ahead()
+    """What the person wants done, or nothing, or to leave. What is neither is said where it was typed: a list before it
+    would move it off a small screen."""
     how = tr("A number opens it. With n before it you say no to it, with z it is snoozed for an hour: n 1, z 1.")
     put(flowing(how))
-    line = read_line(tr("Which one, 1 to {n}? Enter looks again, q leaves: ", n=count))
-    return None if line is None else line.strip()
+    forget_typed_ahead()
+    while (line := read_line(tr("Which one, 1 to {n}? Enter looks again, q leaves: ", n=count))) is not None:
+        typed = line.strip()
+        if typed in ("", "q", "/q") or _wish(typed, count):
+            return typed
+        told = tr("{typed} is none of these: it takes a number from 1 to {n}.", typed=one_line(typed, 40), n=count)
+        put(flowing(told))
+        forget_typed_ahead()
+    return None
+
+
+def _wish(typed: str, count: int) -> re.Match[str] | None:
+    """What is wanted, and with which of so many."""
+    found = _WISH.fullmatch(typed)
+    return found if found and 0 < int(found["number"]) <= count else None
 
 
 def _settle(config: Config, asks: Sequence[Ask], typed: str) -> None:
     """Do what is wanted with the one that was named. What goes wrong with it is said, and the list comes again."""
     from sayso.cli import allow, answer, snooze  # only for those who settle something
 
-    found = _WISH.fullmatch(typed)
-    if not found or not 0 < int(found["number"]) <= len(asks):
+    if not (found := _wish(typed, len(asks))):
         return
     ask = asks[int(found["number"]) - 1]
     commands = {"z": snooze.command, "": answer.command if ask.wanted is None else allow.command}
