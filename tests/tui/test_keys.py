@@ -32,6 +32,21 @@ async def test_the_help_shows_every_key_and_goes_away_again(place: Place) -> Non
         await anna.sees_not("ask to explain")
 
 
+@pytest.mark.parametrize(("key", "where"), [("a", "Agents at work"), ("h", "History"), ("r", "Commands")])
+async def test_the_help_begins_with_what_answers_and_with_the_keys_of_where_it_was_opened(
+    place: Place, key: str, where: str
+) -> None:
+    async with place.inbox(size=(80, 24)) as anna:
+        await anna.press(key, "?")
+        await anna.sees("1-9 chooses an option", "more lines")
+        headings = [line.strip("│ ") for line in anna.screen().split("\n")]
+        assert where in headings
+        assert "Everywhere" not in headings[: headings.index(where)]
+        await anna.press("end")
+        await anna.sees("[keys]")
+        await anna.sees_not("more lines")
+
+
 async def test_while_typing_help_and_palette_are_still_there(place: Place) -> None:
     place.ask(NAME)
     async with place.inbox() as anna:

@@ -20,17 +20,17 @@ from sayso.tui.bars import KeyBar, TextLine
 from sayso.tui.field import TextField
 from sayso.tui.keys import shown_key
 from sayso.tui.markdown import Block
-from sayso.tui.prose import Pages, Prose
+from sayso.tui.prose import Pane, Prose
 from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
 
-_KEY_WIDTH = 12
+_KEY_WIDTH = 14
 _NORMAL, _HIGH = 60, 15
 """Columns and lines from which on a dialog leaves something of the screen around it."""
 _LEAST_FIELD = 4
 _ROWS_BESIDE, _ROWS_BESIDE_IN_SHORT = 13, 9
 """What a dialog needs for all else than what it is about, with a field of its least height."""
-_CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "commands", "lists", "pages")
+_CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "commands", "agents", "lists", "pages")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,22 +227,31 @@ class HelpScreen(ModalScreen[None]):
         self._first = first
 
     def compose(self) -> ComposeResult:
-        with Pages(id="dialog"):
+        with Pane(id="dialog"):
             yield Prose(id="help")
         yield KeyBar(self._shared)
 
     def on_mount(self) -> None:
         self.query_one("#help", Prose).show(self._blocks())
 
+    @on(Pane.Turned)
+    def _tell_what_is_below(self) -> None:
+        below, texts = self.query_one(Pane).below, self._shared.texts
+        told = texts.one_line_below if below == 1 else texts.lines_below.format(n=below)
+        self.query_one(KeyBar).lead([(self._shared.keys.shown("page_down"), told)] if below else [])
+
     def _blocks(self) -> list[Block]:
         texts = self._shared.texts
-        found = [Block(content=Content.styled(texts.help_title, "bold"))]
-        for context in sorted(_CONTEXTS, key=lambda context: context != self._first):
-            found += self._section(context)
         file = self._shared.config.sources.get("keys") or str(user_file(self._shared.environ))
         return [
-            *found,
-            *(Block(content=Content(text)) for text in (texts.help_fixed, texts.help_rebind.format(file=file))),
+            Block(content=Content.styled(texts.help_title, "bold")),
+            Block(content=Content(texts.help_fixed)),
+            *(
+                block
+                for context in sorted(_CONTEXTS, key=lambda context: context != self._first)
+                for block in self._section(context)
+            ),
+            Block(content=Content(texts.help_rebind.format(file=file))),
         ]
 
     def _section(self, context: str) -> list[Block]:
