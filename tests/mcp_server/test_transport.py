@@ -27,6 +27,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from sayso.mcp_server.context import CallContext
+from sayso.mcp_server.pipes import thrown_away
 from sayso.mcp_server.transport import StdioTransport
 from sayso.protocol import connection as core
 from sayso.protocol.messages import CONNECTION_CLOSED
@@ -597,3 +598,18 @@ async def test_a_socket_reset_by_a_killed_client_is_an_end_like_any_other(caplog
             ours.close()
     assert transport.input_ended.is_set()
     assert caplog.records == []
+
+
+def test_it_is_known_what_was_thrown_away_unread() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"read" + b"unread")
+    os.read(reading, 4)
+    assert thrown_away(writing) == 0
+    os.close(reading)
+    assert thrown_away(writing) == 6
+    os.close(writing)
+    here, there = socket.socketpair()
+    with here:
+        here.send(b"unread")
+        there.close()
+        assert thrown_away(here.fileno()) == 1

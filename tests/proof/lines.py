@@ -65,6 +65,7 @@ class Pipe:
         self._waiting: dict[int, asyncio.Future[Json]] = {}
         self._rest, self._unsent = b"", b""
         self._ended = asyncio.Event()
+        self._is_cut = False
         self._pid = ground.place.folder / f"pid{place}"
         self._pid.unlink(missing_ok=True)
         # Some sessions have a name of their own, and some calls end by their own limit.
@@ -120,6 +121,7 @@ class Pipe:
 
     def cut(self) -> None:
         """Both ends of the pipe at once: nothing that the server says from now on is heard."""
+        self._is_cut = self._is_cut or not self._ended.is_set()
         self._end()
 
     async def leave(self) -> None:
@@ -129,8 +131,8 @@ class Pipe:
         await asyncio.wait_for(self._ended.wait(), END_SECONDS)
 
     def signal(self, number: signal.Signals) -> bool:
-        """Whether there is a server to be sent it."""
-        if (pid := self.pid) is None:
+        """Whether there is a server to be sent it. One that was cut off is let be: nobody else knows what was not heard."""
+        if self._is_cut or (pid := self.pid) is None:
             return False
         with suppress(ProcessLookupError):
             os.kill(pid, number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 import sys
@@ -99,6 +100,34 @@ def pollable(fd: int) -> bool:
         return False
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
+
+
+def unread(fd: int) -> int:
+    """How many of the last bytes that were written here nobody has read yet. None where the system does not tell."""
+    if sys.platform != "linux" or not stat.S_ISFIFO(os.fstat(fd).st_mode):
+        return 0
+    import fcntl  # only for a client that leaves
+    import termios
+
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def thrown_away(fd: int) -> int:
+    """How many of them nobody ever will: whoever could has closed the other end. One of a socket, which tells only that
+    there are some."""
+    if sys.platform != "linux":
+        return 0
+    import select  # only for a client that leaves
+    import socket
+
+    poll = select.poll()
+    poll.register(fd, 0)
+    if not any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0)):
+        return 0
+    if not stat.S_ISSOCK(os.fstat(fd).st_mode):
+        return unread(fd)
+    with socket.socket(fileno=os.dup(fd)) as end:
+        return int(end.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNRESET)
 
 
 @contextmanager

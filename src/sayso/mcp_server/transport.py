@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import stat
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,16 @@ from sayso.errors import ProtocolError
 from sayso.mcp_server.context import Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.lines import LineCutter
-from sayso.mcp_server.pipes import PipeReader, PolledReader, ThreadedReader, closing, non_blocking, pollable
+from sayso.mcp_server.pipes import (
+    PipeReader,
+    PolledReader,
+    ThreadedReader,
+    closing,
+    non_blocking,
+    pollable,
+    thrown_away,
+    unread,
+)
 from sayso.protocol import messages
 from sayso.protocol.connection import Connection, Event, Send
 from sayso.protocol.messages import INVALID_REQUEST, MAX_LINE, TOO_LONG, Json
@@ -30,7 +40,10 @@ _MAX_QUEUED_LINES: Final = 256
 _MAX_QUEUED_BYTES: Final = 8 * 1024 * 1024
 _MAX_UNREAD_LINES: Final = 4096
 _MOST_IN_A_ROW: Final = 16
+_PIPE_BYTES: Final = 64 * 1024
+"""What a pipe holds, unless its owner has made it larger."""
 _PATIENCE: Final = 0.5
+_LOOK_EVERY: Final = 0.01
 
 logger = logging.getLogger(__name__)
 
@@ -185,6 +198,9 @@ class Outbound:
         self.on_broken: Callable[[], None] = lambda: None
         self._fd = fd
         self._queue: deque[Outgoing] = deque()
+        self._written = 0
+        self._latest: deque[tuple[int, Request]] = deque()
+        """The answers that may still lie in the pipe, each with the bytes that were written up to its end."""
         self._empty = asyncio.Event()
         self._room = asyncio.Event()
         self._in_a_row = 0
@@ -221,9 +237,19 @@ class Outbound:
             self._empty.clear()
             async with Patience(_PATIENCE):
                 await self._empty.wait()
+        # Nobody says when a pipe has been read: what lies there now is looked at until it is, or nobody is left.
+        end = time.monotonic() + _PATIENCE
+        while not self._closed and unread(self._fd) > thrown_away(self._fd) and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_EVERY)
 
     def stop(self) -> None:
-        """Give up what is not written yet."""
+        """Give up what is not written yet, and what a client that is gone has left unread."""
+        if not self._closed:
+            read = self._written - thrown_away(self._fd)
+            for end, request in self._latest:
+                if end > read:
+                    request.lost()
+            self._latest.clear()
         self._closed = True
         self._unwatch()
         while self._queue:
@@ -253,12 +279,15 @@ class Outbound:
         try:
             while self._queue:
                 head = self._queue[0]
-                head.rest = head.rest[os.write(self._fd, head.rest) :]
+                written = os.write(self._fd, head.rest)
+                self._written += written
+                head.rest = head.rest[written:]
                 if not head.rest:
                     self._queue.popleft()
                     head.end()
                     if head.request:
                         head.request.written()
+                        self._keep(head.request)
         except BlockingIOError:
             self._watch()
         except OSError:
@@ -267,6 +296,11 @@ class Outbound:
             self._unwatch()
             self._empty.set()
         self._room.set()
+
+    def _keep(self, request: Request) -> None:
+        self._latest.append((self._written, request))
+        while self._latest[0][0] <= self._written - _PIPE_BYTES:
+            self._latest.popleft()
 
     def _break(self) -> None:
         self.broken = True

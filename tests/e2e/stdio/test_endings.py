@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 from mcp.shared.exceptions import MCPError
 from tests.e2e.clients.kinds import LEGACY, MODERN
 from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, question
 
+from sayso.asks.happening import NOT_READ
 from sayso.asks.model import Ask, State
 
 ENDED_BY = {MODERN: ("auto", signal.SIGTERM), LEGACY: ("legacy", signal.SIGINT)}
@@ -52,6 +54,46 @@ def test_the_end_of_input_ends_the_server_and_leaves_the_ask_open(
     unattended = person.desk.get(ask.id)
     assert (unattended.state, unattended.wait) == (State.PENDING, None)
     is_answered_and_handed_over(agent, person, ask)
+
+
+def test_an_answer_that_a_client_leaves_unread_when_it_goes_is_handed_to_the_next(
+    agent: Agent, person: Person, shared_place: Place
+) -> None:
+    texts = [f"Did you read {number}, on {agent.client.protocol_version}?" for number in range(3)]
+    with shared_place.pipe() as pipe:
+        assert agent.client.client_info
+        pipe.client = {"name": agent.client.client_info.name, "version": "1"}
+        pipe.connect(agent.client.protocol_version)
+        asks, calls = [], []
+        for text in texts:
+            calls.append(pipe.begin("tools/call", name="ask_user_questions", arguments={"questions": [question(text)]}))
+            asks.append(person.wait_for_ask(text))
+        for ask in asks:
+            person.answer(ask, "Yes")
+            person.wait_until_delivered(ask)
+            if ask is asks[0]:
+                pipe.response(calls[0])
+    assert person.desk.get(asks[0].id).delivered
+    for text, ask in zip(texts[1:], asks[1:], strict=True):
+        owed = person.desk.get(ask.id)
+        assert (owed.delivered, person.desk.events(ask.id)[-1].detail) == (False, NOT_READ)
+        assert data_of(agent.ask(question(text)).result(WAIT))["ask_id"] == ask.id
+
+
+def test_a_client_that_only_closes_its_input_reads_what_is_left(
+    agent: Agent, person: Person, shared_place: Place
+) -> None:
+    text = f"Do you still listen, on {agent.client.protocol_version}?"
+    with shared_place.pipe() as pipe:
+        pipe.connect(agent.client.protocol_version)
+        pipe.begin("tools/call", name="ask_user_questions", arguments={"questions": [question(text)]})
+        ask = person.wait_for_ask(text)
+        person.answer(ask, "Yes")
+        person.wait_until_delivered(ask)
+        pipe.close_input()
+        assert pipe.process.wait(WAIT) == 0
+        assert ask.id in json.dumps(pipe.rest())
+    assert person.desk.get(ask.id).delivered
 
 
 def test_a_cancelled_call_leaves_the_ask_open_and_not_cancelled(agent: Agent, person: Person) -> None:
