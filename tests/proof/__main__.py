@@ -110,7 +110,8 @@ def main() -> int:
         told = Told(seed=given.seed, store=given.store, epoch_asks=given.epoch, asks_per_kill=max(1, per_kill))
         ground = Ground.new(folder, told)
     print(f"seed {ground.told.seed}, {ground.told.store}, in {ground.folder}", flush=True)
-    # Whichever way it is stopped, it takes its processes along.
+    # Whichever way it is stopped, it takes its processes along. In the background of a shell an interrupt is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     seconds = given.seconds if given.seconds or given.asks else 300.0
     Proof(ground, seconds, given.asks).run()

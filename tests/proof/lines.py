@@ -131,7 +131,7 @@ class Pipe:
         await asyncio.wait_for(self._ended.wait(), END_SECONDS)
 
     def signal(self, number: signal.Signals) -> bool:
-        """Whether there is a server to be sent it. One that was cut off is let be: nobody else knows what was not heard."""
+        """Whether there is a server to be sent it. One that was cut off is let be: it alone knows what is lost."""
         if self._is_cut or (pid := self.pid) is None:
             return False
         with suppress(ProcessLookupError):
