@@ -7,7 +7,7 @@ Which agents these are is counted over all open asks, whatever part of them a su
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from sayso.asks import rows
@@ -86,13 +86,15 @@ def _place(entry: Entry) -> tuple[bool, int]:
     return not entry.attended, entry.since if isinstance(entry, Crowd) else entry.created_at
 
 
-def fold(asks: Sequence[Ask]) -> list[Entry]:
-    """Asks in whatever order they are given in, with each crowd in the place of its first."""
-    groups = by_crowd(asks)
+def fold(asks: Sequence[Ask], groups: Mapping[str, Sequence[Ask]] | None = None) -> list[Entry]:
+    """Asks in whatever order they are given in, with each crowd in the place of its first. `groups` are these asks as
+    `by_crowd` has them, where that is known."""
+    groups = by_crowd(asks) if groups is None else groups
+    crowded = {ask.id: name for name, group in groups.items() if len(group) > FEW for ask in group}
     entries, told = list[Entry](), set[str]()
     for ask in asks:
-        name = ask.asker.crowd
-        if ask.is_permission or len(groups[name]) <= FEW:
+        name = crowded.get(ask.id)
+        if name is None:
             entries.append(ask)
         elif name not in told:
             told.add(name)
@@ -104,8 +106,8 @@ def by_crowd(asks: Sequence[Ask]) -> dict[str, list[Ask]]:
     """The questions of each agent that is known. An unknown one has nothing in common with the others."""
     groups = defaultdict[str, list[Ask]](list)
     for ask in asks:
-        if ask.asker.crowd and not ask.is_permission:
-            groups[ask.asker.crowd].append(ask)
+        if (name := ask.asker.crowd) and not ask.is_permission:
+            groups[name].append(ask)
     return groups
 
 

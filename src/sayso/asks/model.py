@@ -209,7 +209,8 @@ class Asker:
     def crowd(self) -> str:
         """Names those whose questions are told together when they are many: one source may be several clients, and
         work in several projects. Empty where nothing is known of it."""
-        return "\n".join((self.source, self.client, self.project)) if self.source else ""
+        source = self.source
+        return "\n".join((source, self.client, self.project)) if source else ""
 
     @property
     def identity(self) -> dict[str, str]:

@@ -117,6 +117,7 @@ class KeyBar(Widget):
         self._renamed: Mapping[str, str] = {}
         self._leading: Sequence[tuple[str, str]] = ()
         self._about_to_be_drawn: tuple[list[Content], list[Content]] | None = None
+        self._is_outdated = False
         self.auto_links = False
 
     def on_mount(self) -> None:
@@ -146,7 +147,14 @@ class KeyBar(Widget):
         return self.size.width - _joined(self._items()[1]).cell_length - 2
 
     def _changed(self) -> None:
+        """One key changes several things, and which keys work takes a while to find out: that is done once for all."""
         self._about_to_be_drawn = None
+        if not self._is_outdated:
+            self._is_outdated = True
+            self.call_next(self._draw_anew)
+
+    def _draw_anew(self) -> None:
+        self._is_outdated = False
         self.refresh(layout=len(self._lines(self.size.width, _MOST_LINES)) != self._needed)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

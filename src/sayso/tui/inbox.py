@@ -58,6 +58,8 @@ class InboxScreen(SaysoScreen[None]):
         self._listed: Sequence[Ask] = ()
         self._unfolded: set[str] = set()
         """The agents with many asks open that are shown one by one."""
+        self._searched: dict[str, str] = {}
+        """The words of each ask in which a filter is looked for, while one is typed."""
         self._shows_snoozed = False
         self._marked: set[str] = set()
         """The asks that are marked to be rejected together, also those that a filter hides."""
@@ -143,7 +145,7 @@ class InboxScreen(SaysoScreen[None]):
     def _laid_out(self, asks: Sequence[Ask]) -> tuple[list[Entry], dict[str, Crowd]]:
         """What is listed, and which of the asks are part of a crowd that is open."""
         groups, entries, unfolded = by_crowd(asks), list[Entry](), dict[str, Crowd]()
-        for entry in fold(asks):
+        for entry in fold(asks, groups):
             entries.append(entry)
             if isinstance(entry, Crowd) and entry.id in self._unfolded:
                 entries += groups[entry.name]
@@ -192,8 +194,10 @@ class InboxScreen(SaysoScreen[None]):
     def _fits(self, ask: Ask, words: Sequence[str]) -> bool:
         if self._project is not None and ask.asker.project != self._project:
             return False
-        who = (ask.asker.project, ask.asker.client, ask.asker.host, ask.title)
-        told = " ".join((*who, *(question.text for question in ask.questions))).lower()
+        if ask.id not in self._searched:
+            who = (ask.asker.project, ask.asker.client, ask.asker.host, ask.title)
+            self._searched[ask.id] = " ".join((*who, *(question.text for question in ask.questions))).lower()
+        told = self._searched[ask.id]
         return all(word in told for word in words)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -407,11 +411,12 @@ class InboxScreen(SaysoScreen[None]):
     def _leave_filter(self) -> None:
         field = self.query_one("#filter", Input)
         field.set_class(bool(field.value), "-open")
+        self._searched = {}
         self.query_one(AskList).focus()
 
     @property
     def _is_filtered(self) -> bool:
-        return self._project is not None or bool(self.query("#filter.-open"))
+        return self._project is not None or self.query_one("#filter").has_class("-open")
 
     def action_back(self) -> None:
         """Take the marks away, or fold what is open at the cursor; else take the filters away."""
