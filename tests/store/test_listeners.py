@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sayso.store import Transaction
+from sayso.store import Store, Transaction
 from sayso.store.bell import Listener
+from sayso.store.postgres import PostgresStore
 from sayso.store.socket_bell import bell_folder
 from sayso.store.sqlite import SqliteStore
 
@@ -27,10 +28,19 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store.close()
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def any_store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    if request.param == "sqlite":
+        yield request.getfixturevalue("store")
+        return
+    with closing(PostgresStore(request.getfixturevalue("postgres_address"))) as store:
+        yield store
+
+
 class Ear:
     """Hears a bell and lets a test wait for that."""
 
-    def __init__(self, store: SqliteStore, about: str = "") -> None:
+    def __init__(self, store: Store, about: str = "") -> None:
         self._heard = threading.Event()
         self._listener = Listener(store.bell(), self._heard.set, about=about)
 
@@ -51,11 +61,11 @@ class Ear:
         self._listener.close()
 
 
-def _ring(store: SqliteStore, name: str) -> None:
+def _ring(store: Store, name: str) -> None:
     store.claim(name, 0)
 
 
-def _ring_for(store: SqliteStore, *processes: str) -> None:
+def _ring_for(store: Store, *processes: str) -> None:
     """A change that is news to the waits of these processes only."""
 
     def work(tx: Transaction) -> None:
@@ -91,7 +101,8 @@ def test_a_bell_is_listened_to_again_after_the_last_listener_has_left(store: Sql
     again.close()
 
 
-def test_a_ring_that_names_whom_it_concerns_is_passed_over_by_all_others_who_wait(store: SqliteStore) -> None:
+def test_a_ring_that_names_whom_it_concerns_is_passed_over_by_all_others_who_wait(any_store: Store) -> None:
+    store = any_store
     surface, mine = Ear(store), Ear(store, store.bell().process)
     passed_over = 0
     for _ in range(RINGS):

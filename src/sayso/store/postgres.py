@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,7 @@ from functools import cache
 from typing import Any, LiteralString, TypeVar
 
 from sayso.errors import Conflict, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from sayso.store.bell import LOOK_EVERY, Bell
+from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell
 from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from, tables
 
 try:
@@ -52,7 +53,7 @@ class SharedConnections:
             # It would try again later and later; whoever wants a connection tries at once, so that it is back at once.
             reconnect_timeout=0,
             reconnect_failed=self._note_failure,
-            check=ConnectionPool.check_connection,
+            check=_check,
             open=True,
         )
 
@@ -82,14 +83,23 @@ class SharedConnections:
         self._failures += 1
 
 
+def _check(connection: Connection) -> None:
+    """Raise where it has been closed. The server says so when it does: where it has not, no round trip is needed."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        ConnectionPool.check_connection(connection)
+
+
 class PostgresTransaction:
     """Named queries on one connection, in PostgreSQL's parameter style."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.named: frozenset[str] | None = None
 
     def wake_only(self, *processes: str) -> None:
-        """Of no use here: whoever listens hears of every change."""
+        self.named = (self.named or frozenset()).union(processes)
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
         return list(self._connection.execute(_in_its_style(query), parameters).fetchall())
@@ -135,8 +145,7 @@ class PostgresStore(Store):
         self._pool = SharedConnections(address, most=2 * self.threads)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        with _explained(self.where), self._pool.lent() as connection, connection.transaction():
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with _explained(self.where), self._pool.lent() as connection, _looking(connection), connection.transaction():
             return work(PostgresTransaction(connection))
 
     def write(self, work: Callable[[Transaction], T]) -> T:
@@ -155,9 +164,10 @@ class PostgresStore(Store):
         with _explained(self.where), self._pool.lent() as connection, connection.transaction():
             for statement in first:
                 connection.execute(statement)
-            result = work(PostgresTransaction(connection))
+            transaction = PostgresTransaction(connection)
+            result = work(transaction)
             # Part of the transaction: heard only if it is kept, and only then.
-            connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
+            connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, _ring(transaction.named)))
         return result
 
     def bell(self) -> Bell:
@@ -227,6 +237,7 @@ class PostgresBell(Bell):
         return connection
 
     def wait(self, timeout: float | None) -> bool:
+        self.named = None
         try:
             if self._connection is None:
                 self._heard_something(timeout=LOOK_EVERY if timeout is None else timeout)
@@ -244,7 +255,10 @@ class PostgresBell(Bell):
 
     def _notified(self) -> bool:
         """Take in all notices that are there."""
-        return self._connection is not None and bool(list(self._connection.notifies(timeout=0)))
+        if self._connection is None or not (rings := [each.payload for each in self._connection.notifies(timeout=0)]):
+            return False
+        self.named = None if "" in rings else frozenset(name for ring in rings for name in ring.split())
+        return True
 
     def alive(self, processes: Iterable[str]) -> set[str]:
         wanted = {process: _lock_of(process) for process in processes}
@@ -267,6 +281,23 @@ class PostgresBell(Bell):
             with suppress(psycopg.Error):
                 self._connection.close()
         self._connection = None
+
+
+@contextmanager
+def _looking(connection: Connection) -> Iterator[None]:
+    """The next transaction reads one state of the store, and says so with its first word."""
+    connection.isolation_level, connection.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+    try:
+        yield
+    finally:
+        with suppress(psycopg.Error):  # one that broke off takes no more settings, and is not used again
+            connection.isolation_level = connection.read_only = None
+
+
+def _ring(named: frozenset[str] | None) -> str:
+    """What is said to all who listen: whose waits it is about, with a blank; nothing where it may be anybody's."""
+    ring = "" if named is None else f" {' '.join(sorted(named))}"
+    return ring if len(ring) < LONGEST_RING else ""
 
 
 def _connection_settings() -> dict[str, Any]:
