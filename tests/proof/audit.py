@@ -179,6 +179,8 @@ class Epoch:
         """What agents were told, by ask."""
         self._asked: Counter[tuple[str, str]] = Counter()
         """Which questions agents have, and how often people saw each, at most, for a good reason."""
+        self._unsure: set[tuple[str, str]] = set()
+        """Those whose call was cut off: what it brought may have been thrown away unread by its own side."""
         self._ended: set[tuple[str, str]] = set()
         self._verdicts: dict[str, Json] = {}
         self._rules: list[Json] = []
@@ -225,6 +227,8 @@ class Epoch:
         for line in read(self._folder / "agents.jsonl"):
             match line["t"]:
                 case "asks" | "unsure":
+                    if line["t"] == "unsure":
+                        self._unsure.add((line["agent"], line["question"]))
                     # A call that was cut off may have come through all the same. Then, and only then, people may be
                     # asked once more.
                     self._asked[line["agent"], line["question"]] += 1
@@ -333,7 +337,9 @@ class Epoch:
     def _look_at_deliveries(self, ask: Row) -> None:
         """Each answer reached the agent that asked, as it was given, and no other."""
         told = self._told.get(ask.id, [])
-        if not told:
+        if not told and (ask.client, ask.text) in self._unsure:
+            self.found.counts["cut off unread"] += 1
+        elif not told:
             self._wrong(f"{ask}: its answer never reached its agent: {ask.log}")
         for each in told:
             if each["agent"] != ask.client:
