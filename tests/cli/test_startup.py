@@ -220,6 +220,40 @@ def test_bash_takes_each_option_that_it_is_offered_as_one_word_that_means_the_sa
     assert list(home.project.iterdir()) == []
 
 
+BASH_LISTS_IDS = """\
+eval "$(sayso completion bash)"
+COMP_WORDS=(sayso answer '') COMP_CWORD=2 COMP_TYPE={type} COLUMNS=40
+_sayso_completion sayso
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def test_bash_lists_each_question_beside_its_id_and_puts_only_ids_into_the_line(home: Home) -> None:
+    asks = [home.leave(choice("Which database?")), home.leave(choice("Run $(touch pwned)? " + "x" * 60))]
+
+    def offered(kind: int) -> list[str]:
+        ran = subprocess.run(
+            ["bash", "--norc", "-c", BASH_LISTS_IDS.format(type=kind)],
+            capture_output=True,
+            cwd=home.project,
+            env={**home.env, "PATH": f"{BIN}:{home.env['PATH']}"},
+            timeout=SECONDS,
+            text=True,
+        )
+        return ran.stdout.splitlines()
+
+    listing, menu, insert = ord("?"), ord("%"), ord("*")
+    first, second = (ask.id[:8] for ask in asks)
+    assert offered(listing) == [f"{first}  Which database?", f"{second}  Run $(touch pwned)? xxxxxxxx"]
+    assert offered(menu) == offered(insert) == [first, second]
+    assert list(home.project.iterdir()) == []
+
+
+def test_completion_says_nothing_of_an_option_that_its_label_does_not(home: Home) -> None:
+    ask = home.leave(choice("Which?", "SQLite", "Postgres"))
+    assert completed(home, f"sayso answer {ask.id[:8]} ", "zsh") == ["plain", "SQLite", "_", "plain", "Postgres", "_"]
+
+
 def test_completion_offers_tool_files_and_settings(home: Home) -> None:
     assert "plain,git" in completed(home, "sayso tools init g")
     assert completed(home, "sayso config set keep_e") == ["plain,keep_ended"]

@@ -9,20 +9,24 @@ from sayso.cli.terminal import put
 SHELLS = ("bash", "zsh", "fish")
 BASH = """\
 _{program}_completion() {{
-    local line
+    local line told=()
     COMPREPLY=()
     while IFS= read -r line; do
         case "$line" in
             plain,*) COMPREPLY+=("${{line#*,}}") ;;
+            about,*) line="${{line#*,}}"; told+=("${{line:0:${{COLUMNS:-80}}-2}}") ;;
             dir,*) compopt -o dirnames ;;
             file,*) compopt -o default ;;
         esac
     done < <(IFS=$'\\n'; env COMP_WORDS="${{COMP_WORDS[*]}}" COMP_CWORD="$COMP_CWORD" {variable}=bash_complete "$1")
+    if [[ ${{#told[@]}} -gt 1 && $COMP_TYPE != 37 && $COMP_TYPE != 42 ]]; then COMPREPLY=("${{told[@]}}"); fi
 }}
 complete -o nosort -F _{program}_completion {program}
 """
 """Click has a script for it too, which takes labels apart at their blanks and is slow to get at: shells ask for this
-whenever one is opened."""
+whenever one is opened. Questions stand beside ids where these are only listed, and never where bash would put one of
+them into the line (37: menu-complete, 42: insert-completions); of what is listed it types the beginning that all have
+in common, which is part of an id."""
 
 
 @declared.reader()

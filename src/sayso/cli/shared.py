@@ -67,10 +67,15 @@ def complete_answer(
     choices = questions[0].choices if len(questions) == 1 else ()
     words = [_as_a_word(number, option.label) for number, option in enumerate(choices, 1)]
     return [
-        CompletionItem(_for_the_shell(word), help=one_line(option.description or option.label, 60))
+        CompletionItem(_for_the_shell(word), help=_more_than(word, one_line(option.description or option.label, 60)))
         for word, option in zip(words, choices, strict=True)
         if word.lower().startswith(incomplete.lower())
     ]
+
+
+def _more_than(word: str, about: str) -> str | None:
+    """What is said of a word beside it, unless that is the word."""
+    return about if about != word else None
 
 
 def _as_a_word(number: int, label: str) -> str:
@@ -81,8 +86,11 @@ def _as_a_word(number: int, label: str) -> str:
 
 def _for_the_shell(word: str) -> str:
     """Bash takes what it is offered as if it was typed, so that what means something to it is quoted."""
-    in_bash = os.environ.get(COMPLETES, "").startswith("bash")
-    return re.sub(r"([^\w.,+@/%-])", r"\\\1", word) if in_bash else word
+    return re.sub(r"([^\w.,+@/%-])", r"\\\1", word) if _in_bash() else word
+
+
+def _in_bash() -> bool:
+    return os.environ.get(COMPLETES, "").startswith("bash")
 
 
 def _completed(incomplete: str, wanted: Callable[[Ask], bool]) -> list[click.shell_completion.CompletionItem]:
@@ -97,4 +105,8 @@ def _completed(incomplete: str, wanted: Callable[[Ask], bool]) -> list[click.she
     except SaysoError:
         return []
     offered = [ask for ask in asks if ask.id.startswith(incomplete)] if incomplete else without_crowds(asks)[0]
-    return [CompletionItem(ask.id[:8], help=one_line(headline(ask), 60)) for ask in offered]
+    items = [CompletionItem(ask.id[:8], help=one_line(headline(ask), 60)) for ask in offered]
+    if _in_bash() and len(items) > 1:
+        # Click tells bash nothing but the words: what stands beside them is told as a kind of its own.
+        items += [CompletionItem(f"{item.value}  {item.help}", type="about") for item in items]
+    return items
