@@ -96,7 +96,8 @@ class LogWording:
 
     def standing(self, entry: LogEntry) -> Standing:
         kind = entry.event.kind
-        return Standing(word=what(entry).capitalize(), tone=_TONES.get(kind, "quiet"))
+        word = "nobody decided" if kind is LogKind.UNDECIDED else what(entry)
+        return Standing(word=word.capitalize(), tone=_TONES.get(kind, "quiet"))
 
     def title(self, entry: LogEntry) -> str:
         return one_line(subject(entry), 200)

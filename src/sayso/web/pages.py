@@ -184,6 +184,7 @@ def _environment() -> Environment:
         "chosen_labels": wording.chosen_labels,
         "not_chosen": wording.not_chosen,
         "passed_over": wording.passed_over,
+        "why_not": wording.why_not,
         "said_in_short": cards.said,
         "happened": wording.happened,
         "problem_of": wording.problem_of,

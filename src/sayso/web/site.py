@@ -76,7 +76,7 @@ def no_such_command() -> NotFound:
 
 def no_such_ask() -> NotFound:
     """The same for an ask that was never there, is there no more, or is somebody else's."""
-    return NotFound("There is no such ask here. Ended asks are kept for a while only.")
+    return NotFound("There is no such question here. What has ended is kept for a while only.")
 
 
 def site_of(request: Request) -> Site:

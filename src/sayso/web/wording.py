@@ -252,6 +252,13 @@ def not_chosen(question: Question, answer: Answer | None) -> list[Option]:
     return [option for option in question.choices if option.id not in (answer.chosen if answer else ())]
 
 
+def why_not(ask: Ask) -> str:
+    """What somebody said with a no."""
+    if found := verdict_of(ask):
+        return found.because if found.decision is Decision.DENIED else ""
+    return ask.outcome.reason if ask.state is State.REJECTED and ask.outcome else ""
+
+
 def passed_over(ask: Ask) -> str:
     """What else the one question of an ask offered, in short: `not chosen: Apple, Plum`; or nothing."""
     if len(ask.questions) != 1 or ask.is_permission:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import SignIn
+from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, select, text
 
 from sayso.asks.model import Answer, Settler
+from sayso.permissions.desk import PermissionDesk
 
 ADA, GRACE = Settler(person="ada", surface="browser"), Settler(person="grace", surface="terminal")
 
@@ -25,6 +27,9 @@ def test_the_history_says_what_was_decided_by_whom_and_what_else_could_have_been
     past(house, "passionfruit")
     other = house.ask(select("Which tea at noon?", "Green", "Black"))
     house.desk.reject(other.id, "None at all", GRACE)
+    never = house.ask(confirm("Drop the sugar?"))
+    house.desk.reject(never.id, "", GRACE)
+    PermissionDesk(house.desk).deny(permission(house, "rm -rf teapots").id, GRACE, "They are full")
     page = sign_in("/history?q=for+the+cake")
     row = page.locator(".row", has_text="Which passionfruit for the cake?")
     expect(row.locator(".row-said")).to_have_text("Pear")
@@ -35,6 +40,10 @@ def test_the_history_says_what_was_decided_by_whom_and_what_else_could_have_been
     expect(row.locator(".row-said")).to_have_text("None at all")
     expect(row.locator(".row-not")).to_have_text("offered: Green, Black")
     expect(row).to_contain_text("by grace in the terminal")
+    page.goto("/history?q=teapots")
+    expect(page.locator(".row .row-said").first).to_have_text("They are full")
+    page.goto(f"/asks/{never.id}")
+    expect(page.get_by_role("list", name="Offered").get_by_role("listitem")).to_have_text(["Yes", "No"])
 
 
 def test_the_history_is_searched_as_one_types(house: House, sign_in: SignIn) -> None:
