@@ -25,6 +25,7 @@ QUESTIONS = [
 ]
 EXPECTED = {"name": ["billing"], "base": ["PostgreSQL"], "checks": ["Lint", "Tests"], "go": ["yes"], "more": []}
 Way = Callable[[Page], None]
+HEIGHT = "one => one.offsetHeight"
 
 
 @pytest.fixture(scope="module")
@@ -252,13 +253,32 @@ def test_a_yes_or_no_is_two_buttons_below_the_question(house: House, sign_in: Si
 
 
 def test_a_long_form_says_how_much_of_it_is_answered(house: House, sign_in: SignIn) -> None:
-    page = sign_in(f"/asks/{house.ask(text(), select(), multi_select()).id}")
-    progress = page.locator("[data-progress]")
+    page = sign_in(f"/asks/{house.ask(text(), select(), multi_select()).id}", **PHONE)
+    progress, send = page.locator("[data-progress]"), page.get_by_role("button", name="Send answers")
     expect(progress).to_have_text("0 of 3")
+    expect(send).to_be_in_viewport()
+    high = send.evaluate(HEIGHT)
     page.get_by_role("textbox", name="What shall I call it?").fill("Sayso")
     page.get_by_role("radio", name="Green").check()
     expect(progress).to_have_text("2 of 3")
-    expect(page.get_by_role("button", name="Send answers")).to_be_in_viewport()
+    expect(send).to_be_in_viewport()
+    draft = page.locator("[data-draft-note]")
+    expect(draft).to_have_text("Kept as a draft")
+    assert send.evaluate(HEIGHT) == high, "a word beside it does not move what is pressed"
+
+
+def test_the_button_that_sends_a_choice_among_many_stays_in_view(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(select("Which region?", *(f"region {number}" for number in range(40))))
+    page = sign_in(f"/asks/{ask.id}", **PHONE)
+    send = page.get_by_role("button", name="Send answer")
+    expect(send).to_be_in_viewport(ratio=1)
+    # Sent with nothing chosen, it has no draft to speak of.
+    with page.expect_response("**/draft"):
+        send.tap()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator("[data-draft-note]")).to_be_empty()
+    page.get_by_role("radio", name="region 1", exact=True).check()
+    expect(page.locator("[data-draft-note]")).to_have_text("Kept as a draft")
 
 
 def test_an_agents_code_can_be_copied(house: House, sign_in: SignIn) -> None:

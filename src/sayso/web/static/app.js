@@ -687,6 +687,11 @@ function forgetProblem(question) {
   if (!$("[data-problems] li")) $("[data-problems]")?.remove();
 }
 
+function isEmpty(form) {
+  const marked = $("input:is([type=radio], [type=checkbox]):checked, [data-attached] > li", form);
+  return !marked && !$$("textarea", form).some(({ value }) => value.trim());
+}
+
 function keepSoon(form) {
   clearTimeout(draft.timer);
   draft.timer = setTimeout(() => keepNow(form), 500);
@@ -706,7 +711,7 @@ function keepNow(form, options = {}) {
       if (begun !== undefined) form.elements.begun.value = begun;
       // What the server has, this browser need not remember; unless the next page was made before the server had it.
       if (localStorage.getItem(key) === body && !draft.leaving) localStorage.removeItem(key);
-      if (!draft.timer) noteDraft(form, "Kept as a draft" + ("grew" in form.dataset ? `. ${MORE_ELSEWHERE}` : ""));
+      if (!draft.timer) noteDraft(form, isEmpty(form) ? "" : "Kept as a draft" + ("grew" in form.dataset ? `. ${MORE_ELSEWHERE}` : ""));
     })
     .catch(() => noteDraft(form, "Kept in this browser only, because the server cannot be reached"));
   return draft.saving;
