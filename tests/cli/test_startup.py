@@ -152,6 +152,12 @@ def test_an_unknown_command_is_a_usage_error_with_the_nearest_name(home: Home) -
     assert ran.error == "Error: There is no command 'anwser'. Did you mean answer?"
 
 
+def test_what_can_be_chosen_stands_in_one_line_with_what_is_missing(home: Home) -> None:
+    ran = home.run("completion")
+    assert ran.code == 2
+    assert ran.err.splitlines()[0] == "Error: Missing argument 'SHELL'. Choose from: bash, zsh, fish"
+
+
 def test_an_argument_that_is_no_utf_8_is_a_usage_error(home: Home) -> None:
     ran = subprocess.run(
         [BIN / "sayso", "list", b"--project", b"\xff"], capture_output=True, env=home.env, timeout=SECONDS

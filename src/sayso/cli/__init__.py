@@ -200,7 +200,8 @@ def _run_any() -> object:
         click.echo(error.format_message(), err=True)
         return error.exit_code
     except click.ClickException as error:
-        code = _tell(translated(error.format_message()), error.exit_code)
+        # Click has what can be chosen below each other.
+        code = _tell(translated(error.format_message()).replace("\n\t", " "), error.exit_code)
         if isinstance(error, click.UsageError) and error.ctx:
             click.echo(tr("Try '{command} -h' for help.", command=error.ctx.command_path), err=True)
         return code
