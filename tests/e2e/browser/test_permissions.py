@@ -32,6 +32,7 @@ SPELT = (
     "rm -rf ~",
 )
 LONG = "\n".join(f"echo {number}" for number in range(3000)) + "\nrm -rf ~ # the end of it"
+FACTS = "all => all.map(({ children: [label, block] }) => [label.innerText, block.getBoundingClientRect().left])"
 _NUMBERS = count()
 
 
@@ -297,7 +298,11 @@ def test_what_was_decided_is_told_apart_with_the_action_and_by_whom(house: House
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_a_card_fits_every_screen(house: House, sign_in: SignIn, width: int) -> None:
     ask = wants(
-        house, argv=["x" * 400, *(["--a-rather-long-option=value"] * 20)], stdin=LONG, files={"/" + "d/" * 90: "x"}
+        house,
+        argv=["x" * 400, *(["--a-rather-long-option=value"] * 20)],
+        stdin=LONG,
+        files={"/" + "d/" * 90: "x"},
+        input={"description": "What it is for"},
     )
     page = sign_in(f"/asks/{ask.id}", viewport={"width": width, "height": 844})
     page.locator("summary", has_text="Standard input").click()
@@ -305,3 +310,7 @@ def test_a_card_fits_every_screen(house: House, sign_in: SignIn, width: int) -> 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     hidden = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText)"
     assert page.locator(".block").evaluate_all(hidden) == [], "nothing is cut off at the side"
+    shown = page.locator("[data-ask-page] .part.margin")
+    facts = {label.partition(" ")[0]: left for label, left in shown.evaluate_all(FACTS)}
+    assert {"Input", "Tool", "Folder"} <= facts.keys()
+    assert len(set(facts.values())) == 1, "what they say begins at one edge"
