@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from scripts.install_browser import find
 
 from sayso.asks.desk import AskDesk
@@ -175,6 +175,8 @@ def documentation(browser: Browser) -> None:
         phone = signed_in(browser, running, dark=True, phone=True)
         phone.goto(running.address)
         phone.wait_for_function("document.title.startsWith('(')")
+        # What has only just come is pale, because it takes no press yet.
+        expect(phone.locator("[data-guard][aria-disabled=true]")).to_have_count(0)
         phone.screenshot(path=IMAGES / "web-phone.png")
 
 
