@@ -49,7 +49,8 @@ def test_a_link_that_somebody_only_looked_at_still_works(house: House, page: Pag
 def test_an_expired_link_lets_nobody_in_and_says_how_to_get_another(house: House, page: Page) -> None:
     page.goto(link_to(house, house.accounts.make_link("ada", life_ms=1)))
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("too old. Make another with `sayso web --link`.")
+    expect(page.get_by_role("alert")).to_contain_text("too old. Make another with sayso web --link.")
+    expect(page.get_by_role("alert").locator("code")).to_have_text("sayso web --link")
     page.goto("/")
     expect(page.get_by_role("heading", name="Sign in to Sayso")).to_be_visible()
 
