@@ -193,3 +193,17 @@ TestLeavingCalls.settings = settings(
     stateful_step_count=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+
+
+def test_an_outcome_that_nobody_read_is_owed_although_the_store_could_not_be_told_that_it_was_handed_over() -> None:
+    calls = LeavingCalls()
+    try:
+        calls.call(text="Which colour?", fault="")
+        calls.a_person_answers(pick=0)
+        (held,) = calls.calls
+        calls.loop.run(asyncio.wait_for(calls.waiting.outcome(held), 30))
+        calls.a_cancel_crosses_the_response(pick=0, fault="away", later="")
+        calls.call(text="Which colour?", fault="")
+        assert calls.calls[0].ask.id == held.ask.id
+    finally:
+        calls.teardown()

@@ -157,6 +157,9 @@ class LeavingWaits:
 
     async def _take_back_after(self, noted: asyncio.Task[None], held: Held) -> None:
         await asyncio.wait([noted])
+        # Noted later than this, that it was handed over would be the last word.
+        delivered = tuple(each for each in self._stuck.delivered if each.wait.id != held.wait.id)
+        self._stuck = replace(self._stuck, delivered=delivered)
         await self._take_back(held)
 
     async def _take_back(self, held: Held) -> None:
