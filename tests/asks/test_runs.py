@@ -57,11 +57,12 @@ def test_what_a_run_asks_again_is_taken_up_again_also_by_the_next_run(desk: AskD
 
 
 def test_a_question_that_has_lived_its_time_expires_and_an_answer_that_nobody_fetched_is_forgotten(
-    desk: AskDesk,
+    desk: AskDesk, clock: FakeClock
 ) -> None:
     opened = desk.succeed(of_run("Which?"))
     over = desk.lapse(opened.ask.id)
     assert (over.state, over.questions, over.wait) == (State.EXPIRED, opened.ask.questions, None)
+    clock.forward(1)
     answered = desk.succeed(of_run("And?"))
     desk.answer(answered.ask.id, RED, ANNA)
     assert [left.id for left in desk.undelivered_by(answered.ask.tool)] == [opened.ask.id, answered.ask.id]
