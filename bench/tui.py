@@ -73,11 +73,14 @@ class Pty:
                     return time.perf_counter()
         raise TimeoutError(f"{wanted!r} was not written: {bytes(seen[-500:])!r}")
 
+    def type(self, key: bytes) -> None:
+        os.write(self._end, key)
+
     def press(self, key: bytes, *wanted: bytes) -> float:
         """Seconds from a key to its effect on the screen."""
         self.rest()
         began = time.perf_counter()
-        os.write(self._end, key)
+        self.type(key)
         return self.until(*wanted) - began
 
     def rest(self) -> None:
@@ -183,6 +186,8 @@ def _ask_to_visible(program: Pty, desk: AskDesk, first: int) -> float:
     """From the moment before an agent asks to the question on the screen."""
     found = []
     for number in range(first, first + KEYS):
+        # The list stays where one reads it; at its top, what is new comes into view.
+        program.type(b"\x1b[H")
         program.rest()
         began = time.perf_counter()
         desk.hold(replace(asked(number)))
