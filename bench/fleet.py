@@ -465,7 +465,10 @@ def main() -> None:
             mine = folder / str(count)
             mine.mkdir()
             last = count == given.agents[-1]
-            rows += asyncio.run(measured(mine, server, count, given.seconds, given.faults and last))
+            found = asyncio.run(measured(mine, server, count, given.seconds, given.faults and last))
+            # A large one takes minutes, and may never come to its end.
+            print(table(HEAD, found), file=sys.stderr, flush=True)
+            rows += found
     print(setting())
     print(f"\n{table(HEAD, rows)}")
     if any(row[-1] != "0" or row[-2] != "0" for row in rows):
