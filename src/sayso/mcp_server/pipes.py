@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import select
+import socket
 import stat
 import sys
 import threading
@@ -117,9 +119,6 @@ def thrown_away(fd: int) -> int:
     there are some."""
     if sys.platform != "linux":
         return 0
-    import select  # only for a client that leaves
-    import socket
-
     poll = select.poll()
     poll.register(fd, 0)
     if not any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0)):

@@ -14,7 +14,7 @@ from typing import Any, LiteralString, TypeVar
 
 from sayso.errors import Conflict, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell
-from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from, tables
+from sayso.store.store import Ringing, Row, Store, Transaction, newest, queries, schema, steps_from, tables
 
 try:
     import psycopg
@@ -91,15 +91,11 @@ def _check(connection: Connection) -> None:
         ConnectionPool.check_connection(connection)
 
 
-class PostgresTransaction:
+class PostgresTransaction(Ringing):
     """Named queries on one connection, in PostgreSQL's parameter style."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.named: frozenset[str] | None = None
-
-    def wake_only(self, *processes: str) -> None:
-        self.named = (self.named or frozenset()).union(processes)
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
         return list(self._connection.execute(_in_its_style(query), parameters).fetchall())

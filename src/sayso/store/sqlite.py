@@ -16,22 +16,18 @@ from typing import TypeVar
 from sayso.errors import Conflict, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import Bell, LocalBell, LookingBell
 from sayso.store.socket_bell import SocketBell, bell_folder, ring_all
-from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from
+from sayso.store.store import Ringing, Row, Store, Transaction, newest, queries, schema, steps_from
 
 T = TypeVar("T")
 BUSY_SECONDS = 10.0
 _DURABLE = "FULL"
 
 
-class SqliteTransaction:
+class SqliteTransaction(Ringing):
     """Named queries on one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.named: frozenset[str] | None = None
-
-    def wake_only(self, *processes: str) -> None:
-        self.named = (self.named or frozenset()).union(processes)
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
         rows: list[sqlite3.Row] = self._connection.execute(queries()[query], parameters).fetchall()

@@ -18,6 +18,16 @@ Row = Mapping[str, Any]
 T = TypeVar("T")
 
 
+class Ringing:
+    """What a transaction has to say to those who listen, once it is kept."""
+
+    named: frozenset[str] | None = None
+    """Whose waits it is news to; None: everyone's."""
+
+    def wake_only(self, *processes: str) -> None:
+        self.named = (self.named or frozenset()).union(processes)
+
+
 class Transaction(Protocol):
     """Runs queries of queries.sql by name."""
 
