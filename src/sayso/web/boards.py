@@ -22,6 +22,8 @@ from sayso.web.whereabouts import absence_data
 
 PAGE = 100
 """The most asks that one inbox shows, beside those of agents that have many open."""
+DRAWN = 25
+"""The rows that a page comes with: more than a screen has. The script fetches the others once the page can be used."""
 ALL = "all"
 """In place of the mark of a listing: all that is needed is there."""
 END = b""

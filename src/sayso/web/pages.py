@@ -38,7 +38,7 @@ from sayso.web import (
     tool_wording,
     wording,
 )
-from sayso.web.boards import listing_mark
+from sayso.web.boards import DRAWN, listing_mark
 from sayso.web.conversations import Talked
 from sayso.web.fields import MOST_BYTES
 from sayso.web.icons import icon
@@ -210,6 +210,7 @@ def _environment() -> Environment:
         "AFTER": AFTER,
         "KEYS": KEYS,
         "SNOOZES": SNOOZES,
+        "DRAWN": DRAWN,
         "MOST_SENT": MOST_BYTES,
     }
     environment.tests["a_crowd"] = lambda entry: isinstance(entry, Crowd)

@@ -64,6 +64,7 @@ async def inbox(request: Request) -> Response:
         visitor,
         inbox=await site.do(site.desk.folded, person=visitor.user, after=after, most=PAGE),
         first_page=after is None,
+        all_rows="all" in request.query_params,
         search=search,
         asks=asks[:PAGE],
         found=how_many_found(len(asks), PAGE),

@@ -20,6 +20,7 @@ from tests.e2e.stdio.pipe import MODERN
 from tests.web.house import WAIT, House, answers_of, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.model import Answer, Settler, State
+from sayso.web.boards import DRAWN
 
 SignInTo = Callable[..., Page]
 ELSEWHERE = Settler(person="grace", surface="terminal")
@@ -93,17 +94,56 @@ def test_the_focus_stays_on_an_ask_whose_row_is_renewed(house: House, sign_in: S
 
 
 def test_an_inbox_of_very_many_asks_is_shown_in_pages(house: House, sign_in: SignIn) -> None:
-    for number in range(103):
-        house.desk.leave(new_ask(confirm(f"Number {number}?")))
+    asks = [house.desk.leave(new_ask(confirm(f"Number {number}?"))) for number in range(103)]
     page = live(sign_in())
     expect(page.locator("[data-inbox] .row")).to_have_count(100)
     expect(page).to_have_title("(100+) Inbox · Sayso")
+    # That the page came with some of them, and fetched the others, is no news.
+    expect(page.locator(".row.new")).to_have_count(0)
+    expect(page.locator("[data-announce]")).to_be_empty()
+    house.desk.reject(asks[50].id, "", ELSEWHERE)
+    expect(page.locator("[data-inbox] .row-title").nth(50)).to_have_text("Number 51?")
+    expect(page.locator("[data-inbox] .row-title").last).to_have_text("Number 100?")
     more = page.get_by_role("link", name="More questions")
     # Rows are laid out as one comes near them, by which what is below them moves.
     more.scroll_into_view_if_needed()
     expect(more).to_be_in_viewport()
     more.click()
     expect(page.locator(".row-title")).to_have_text(["Number 100?", "Number 101?", "Number 102?"])
+    page.get_by_role("link", name="Number 102?").click()
+    expect(page.locator(".beside .row")).to_have_count(100)
+
+
+def test_what_a_long_inbox_came_without_is_a_link_away_where_there_are_no_scripts(
+    house: House, sign_in: SignIn
+) -> None:
+    for number in range(103):
+        house.desk.leave(new_ask(confirm(f"Number {number}?")))
+    page = sign_in(java_script_enabled=False)
+    rows = page.locator("[data-inbox] .row")
+    expect(rows).to_have_count(DRAWN)
+    page.get_by_role("link", name="More questions").click()
+    expect(rows).to_have_count(100)
+    expect(rows.nth(DRAWN)).to_be_in_viewport()
+    expect(rows.first).not_to_be_in_viewport()
+    page.get_by_role("link", name="More questions").click()
+    expect(page.locator(".row-title")).to_have_text(["Number 100?", "Number 101?", "Number 102?"])
+
+
+def test_of_a_long_inbox_only_what_came_after_its_page_is_news(house: House, sign_in: SignIn) -> None:
+    for number in range(DRAWN + 2):
+        house.desk.leave(new_ask(confirm(f"Number {number}?")))
+    page = live(sign_in())
+
+    def ask_first(route: Route) -> None:
+        house.ask(confirm("Just now?"))
+        route.continue_()
+
+    page.route("**/events?*", ask_first, times=1)
+    page.reload()
+    expect(page.locator("[data-inbox] .row")).to_have_count(DRAWN + 3)
+    expect(page.locator(".row.new .row-title")).to_have_text("Just now?")
+    expect(page.locator("[data-announce]")).to_have_text(re.compile("^New question from .*: Just now\\?$"))
 
 
 # What becomes of the ask that is being answered

@@ -19,13 +19,17 @@ const article = () => $("[data-ask-page]");
 
 const known = { asks: null, rows: new Map(), mark: "", more: false, snoozed: 0 };
 
-// What the page was drawn with, if it has a list: what came after that is news, also while the stream was not there yet.
-function drawn() {
-  return $("[data-inbox]") && $$("[data-inbox] > .row").map(({ dataset }) => [dataset.ask, dataset.version]);
+const drawn = () => $("[data-inbox]") && $$("[data-inbox] > .row").map(({ dataset }) => [dataset.ask, dataset.version]);
+
+// What there was when the page was made, if it has a list, with those that it has no rows of yet: what came after that is
+// news, also while the stream was not there yet.
+function listed() {
+  const others = $("[data-inbox]")?.dataset.others?.trim().split(" ") ?? [];
+  return drawn()?.concat(others.flatMap((id, place) => (place % 2 ? [] : [[id, others[place + 1]]])));
 }
 
 function takeIn({ asks, rows, mark, more, snoozed }) {
-  const earlier = known.asks ?? drawn();
+  const earlier = known.asks ?? listed();
   const before = earlier && new Map(earlier);
   for (const [id, html] of Object.entries(rows)) known.rows.set(id, html);
   known.asks = asks;
@@ -40,22 +44,33 @@ function takeIn({ asks, rows, mark, more, snoozed }) {
   followRule();
   followCrowd();
   if (fresh.length) announce(fresh);
-  if (lacksRows()) fetching ??= fetchRows();
+  fetchSoon();
 }
 
-// Rows that the page was drawn with are not sent again. Where another tab has the stream, they may be nobody's to tell.
+// A page comes with the first rows, which are not sent again; the others are fetched once it can be used. Where another
+// tab has the stream, rows may be nobody's to tell as well.
 
 let fetching = null;
 
 function lacksRows() {
+  const beside = $(".beside:has([data-inbox])");
+  if (!known.asks || (beside && !beside.checkVisibility())) return false;
   const shown = new Map(drawn() ?? known.asks);
   return known.asks.some(([id, version]) => String(shown.get(id)) !== String(version));
 }
 
+function fetchSoon() {
+  if (fetching || !lacksRows()) return;
+  fetching = new Promise((resolve) => whenIdle(resolve)).then(fetchRows);
+}
+
+const whenIdle = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 1000 }) : setTimeout(work, 50));
+
 async function fetchRows() {
   try {
-    const newer = $$("[data-inbox] > .row", await pageAt("./"));
-    for (const row of newer) known.rows.set(row.dataset.ask, row.outerHTML);
+    const page = await pageAt("./?all");
+    for (const row of $$("[data-inbox] > .row", page)) known.rows.set(row.dataset.ask, row.outerHTML);
+    $("[data-more]")?.replaceWith($("[data-more]", page) ?? "");
     showInbox([]);
     fetching = null;
   } catch {
@@ -102,16 +117,18 @@ function showInbox(fresh) {
 
 function arrange(list, name, wanted, html, fresh) {
   const rows = new Map([...list.children].map((row) => [row.dataset[name], row]));
-  wanted.forEach(([id, version], place) => {
+  let place = 0;
+  for (const [id, version] of wanted) {
     const row = upToDate(rows.get(id), html.get(id), version);
     rows.delete(id);
-    if (!row) return;
+    if (!row) continue;
     keepHeld(row);
     // Beside an ask, nothing else is answered.
     if (list.closest(".beside")) $("[data-row-answers]", row)?.remove();
     row.classList.toggle("new", fresh.includes(id));
     if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
-  });
+    place += 1;
+  }
   for (const gone of rows.values()) remove(gone);
   list.hidden = list.children.length === 0;
 }
@@ -1526,6 +1543,7 @@ prepareNotifications();
 forgetOnSignOut();
 startThere();
 addEventListener("resize", roomForAll);
+addEventListener("resize", fetchSoon);
 markCurrent();
 tellTimes();
 addEventListener("sayso:shown", tellTimes);
