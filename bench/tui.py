@@ -33,6 +33,8 @@ ROUNDS = 7
 KEYS = 30
 PENDING = 1_000
 AGENTS = 30
+LOOKED_FOR = ("407", "318", "256", "189")
+"""What the filter is given. Each digit that is typed or taken back brings another question to the top."""
 CALM = 0.02
 """Seconds of a processor in one second: not much is being done."""
 IDLE_SECONDS = 5.0
@@ -121,13 +123,13 @@ def start_seconds(code: str, environment: dict[str, str], *wanted: bytes) -> flo
         program.close()
 
 
-def bare_figures(environment: dict[str, str]) -> tuple[float, float]:
-    """A key press to redraw, and idle use, of the bare app."""
+def bare_figures(environment: dict[str, str]) -> tuple[list[float], float]:
+    """Key presses to redraw, and idle use, of the bare app."""
     program = Pty(BARE, environment)
     try:
         program.until(b"bare is ready")
         keys = [program.press(b"x", f"seen {number}".encode()) for number in range(1, KEYS + 1)]
-        return statistics.median(keys), program.idle_cpu()
+        return keys, program.idle_cpu()
     finally:
         program.close()
 
@@ -157,6 +159,35 @@ def crowded_figures(environment: dict[str, str]) -> dict[str, float]:
             program.close()
     many = f"{PENDING:,} of {AGENTS} agents"
     return {f"start, {many}": statistics.median(starts), f"key to redraw, {many}": statistics.median(keys)}
+
+
+def frames(environment: dict[str, str]) -> dict[str, list[float]]:
+    """Each key to what it brings about, of an inbox with many questions that is scrolled and filtered."""
+    environment = {**environment, "SAYSO_STATE_DIR": f"{environment['HOME']}/long"}
+    store = open_store(load(environ=environment, cwd=Path(environment["HOME"])))
+    desk = AskDesk(store)
+    for number in range(PENDING):
+        desk.leave(asked(number))
+    store.close()
+    program = Pty(SAYSO, environment)
+    try:
+        program.until(_newest_with(""))
+        program.idle_cpu()
+        pages = [program.press(b"\x1b[6~", b"> ") for _ in range(KEYS)]
+        program.press(b"\x1b[H", _newest_with(""))
+        letters = [program.press(b"/", b"words in project")]
+        for word in LOOKED_FOR:
+            steps = [(word[at - 1], word[:at]) for at in range(1, len(word) + 1)]
+            steps += [("\x7f", word[:at]) for at in reversed(range(len(word)))]
+            letters += [program.press(key.encode(), _newest_with(typed)) for key, typed in steps]
+        return {"Page Down": pages, "letter of a filter": letters}
+    finally:
+        program.close()
+
+
+def _newest_with(digits: str) -> bytes:
+    """The question that is at the top where these are looked for."""
+    return next(name for number in reversed(range(PENDING)) if digits.encode() in (name := b"Question %04d?" % number))
 
 
 def asked(number: int) -> NewAsk:
@@ -220,17 +251,22 @@ def measure(environment: dict[str, str], desk: AskDesk) -> None:
         lambda: start_seconds(BARE, environment, b"bare is ready"),
         lambda: start_seconds(SAYSO, environment, b"No questions."),
     )
-    bare_key, bare_idle = bare_figures(environment)
+    bare_keys, bare_idle = bare_figures(environment)
+    bare_key = statistics.median(bare_keys)
     figures = inbox_figures(environment, desk)
     opened = crowded_figures(environment)
     rows = [_row("start to first screen", starts[1], starts[0])]
     rows += [_row(name, taken, starts[0] if "start" in name else bare_key) for name, taken in opened.items()]
     for name in ("ask to visible", "ask to visible, 1,000 pending", "key to redraw, 1,000 pending"):
         rows.append(_row(name, figures[name], bare_key))
+    for name, taken in frames(environment).items():
+        rows.append(_row(f"{name}, {PENDING:,} pending", statistics.median(taken), bare_key))
+        rows.append(_row(f"{name}, the longest of {len(taken)}", max(taken), max(bare_keys)))
     for name in ("idle, empty", "idle, 1,000 pending"):
         rows.append([name, f"{figures[name]:.2%}", f"{bare_idle:.2%}", "-"])
     print(f"{setting()}\n\n{table(['', 'Sayso', 'bare app', 'ratio'], rows)}\n")
-    print("The bare app's figure beside asks and keys is its own key press to redraw; idle is the share of one core.")
+    print("The bare app's figure beside asks and keys is its own key press to redraw, beside the longest its longest")
+    print(f"of {KEYS}; idle is the share of one core.")
 
 
 def _interleaved(*measures: Callable[[], float]) -> Sequence[float]:

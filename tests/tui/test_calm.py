@@ -20,6 +20,7 @@ from sayso.asks.model import Ask, Asker, NewAsk, State, Wait
 from sayso.records import replace
 from sayso.tui.asklist import AskList
 from sayso.tui.texts import Texts
+from sayso.tui.themes import THEMES
 from sayso.tui.wording import Wording
 
 pytestmark = pytest.mark.anyio
@@ -115,6 +116,27 @@ async def test_a_key_draws_the_rows_it_changes_and_lays_nothing_out(crowded: Pla
         # At each key the row that is left and the one that is reached; each row is seen once with and once without.
         assert len(work.rows) <= 2 * VISIBLE * 2 + VISIBLE
         assert work.layouts == 0
+
+
+async def test_rows_are_not_drawn_again_because_a_filter_is_begun(crowded: Place, work: Work) -> None:
+    async with crowded.inbox() as anna:
+        await anna.sees("> Ask 0199")
+        await at_rest(anna)
+        work.forget()
+        await anna.press("/")
+        await anna.sees("filter: words in")
+        await at_rest(anna)
+        assert work.rows == [0], "only the row at the cursor looks different while the list has no focus"
+
+
+async def test_rows_are_drawn_in_the_colours_of_another_theme_at_once(crowded: Place, work: Work) -> None:
+    async with crowded.inbox() as anna:
+        await anna.sees("> Ask 0199")
+        await at_rest(anna)
+        work.forget()
+        anna.app.theme = next(theme.name for theme in THEMES.values() if theme.name != anna.app.theme)
+        await at_rest(anna)
+        assert set(work.rows) >= set(range(VISIBLE - 1))
 
 
 async def test_ages_are_drawn_when_they_read_differently_and_only_where_they_are_seen(

@@ -203,6 +203,12 @@ def test_a_headline_is_the_first_paragraph_without_signs() -> None:
     assert plain_line("## Which **one**?\n\nThere are `two`.") == "Which one?"
 
 
+@pytest.mark.parametrize("text", ["Ship it now?", "Größe: 3", "Well, 3.", "One.  Two", "Don't!", "A 1. b"])
+def test_a_headline_without_signs_reads_as_its_markdown(text: str) -> None:
+    (block,) = blocks(text)
+    assert plain_line(text) == " ".join(block.content.plain.split())
+
+
 def test_pasted_text_loses_what_no_keyboard_types() -> None:
     pasted = clean("a\x1b[31mb\r\nc\rd\te\x00\x9b")
     assert pasted == "a[31mb\nc\nd\te"

@@ -6,6 +6,7 @@ All but the first screen is loaded when it has been drawn: a person who opens th
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -50,6 +51,8 @@ from sayso.tui.typeahead import Passed
 
 _WARM_UP_AFTER = 0.2
 """Seconds after which nobody waits for the first screen any more."""
+_SETTLED_AFTER = 2.0
+"""Seconds after which all that it starts with is there."""
 _GRACE = 5.0
 """Seconds in which it leaves in order when it is told to end. Drafts are kept long before."""
 _ROUNDS_EVERY = 10.0
@@ -69,10 +72,12 @@ def run(config: Config, until: int | None = None, translated: Callable[[str], st
     app = SaysoApp(config, translated=translated)
 
     async def watch(_: object) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(_SETTLED_AFTER, _look_for_garbage)
         if until is not None:
-            asyncio.get_running_loop().add_reader(until, app.exit)
+            loop.add_reader(until, app.exit)
 
-    with _no_log_on_the_screen():
+    with _no_log_on_the_screen(), _no_look_for_garbage():
         app.run(mouse=config.terminal_mouse, auto_pilot=watch)
     if app.failure:
         raise app.failure
@@ -84,6 +89,23 @@ def _load_the_rest() -> None:
     from sayso.tui import agents, answer, commands, history  # noqa: F401 - loaded for those who use them
 
     load_parser()
+
+
+@contextmanager
+def _no_look_for_garbage() -> Iterator[None]:
+    """Nearly all that it starts with stays. To look through that takes longer than a key may, at moments of its own
+    choice."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _look_for_garbage() -> None:
+    """From now on, but only among what has come since."""
+    gc.freeze()
+    gc.enable()
 
 
 @contextmanager

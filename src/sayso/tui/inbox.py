@@ -187,18 +187,20 @@ class InboxScreen(SaysoScreen[None]):
     def _wanted(self, asks: Sequence[Ask]) -> list[Ask]:
         """Those that fit the filters: first the ones whose agents wait, in each part in the order of their age."""
         words = self.query_one("#filter", Input).value.lower().split()
-        fitting = [ask for ask in asks if self._fits(ask, words)] if words or self._project is not None else asks
+        fitting = asks if self._project is None else [ask for ask in asks if ask.asker.project == self._project]
+        for word in words:
+            fitting = [ask for ask in fitting if word in self._words_of(ask)]
         ordered = fitting[::-1] if self._newest_first else fitting
         return sorted(ordered, key=lambda ask: not ask.attended)
 
-    def _fits(self, ask: Ask, words: Sequence[str]) -> bool:
-        if self._project is not None and ask.asker.project != self._project:
-            return False
-        if ask.id not in self._searched:
+    def _words_of(self, ask: Ask) -> str:
+        """What a filter is looked for in."""
+        told = self._searched.get(ask.id)
+        if told is None:
             who = (ask.asker.project, ask.asker.client, ask.asker.host, ask.title)
-            self._searched[ask.id] = " ".join((*who, *(question.text for question in ask.questions))).lower()
-        told = self._searched[ask.id]
-        return all(word in told for word in words)
+            told = " ".join((*who, *[question.text for question in ask.questions])).lower()
+            self._searched[ask.id] = told
+        return told
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:

@@ -28,6 +28,8 @@ _MOST_BRACKETS = 300
 _DEEPEST = 20
 _MOST_CODE = 4_000
 _WIDEST_CELL = 40
+_WORDS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.?!'])*")
+"""What no sign of Markdown is in: most questions, which are told at once without its parser."""
 _STYLES = {"strong_open": "bold", "em_open": "italic", "s_open": "strike", "link_open": "underline"}
 
 
@@ -83,6 +85,8 @@ def load_parser() -> None:
 @lru_cache(maxsize=2048)
 def plain_line(text: str, most: int = 300) -> str:
     """The text's first paragraph on one line, without Markdown's signs."""
+    if _WORDS.fullmatch(text[:most]):
+        return " ".join(printable(text[:most]).split())
     found = blocks(text.strip()[:most])
     return " ".join(found[0].content.plain.split()) if found else ""
 

@@ -6,13 +6,12 @@ from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 
 from textual import events
-from textual.content import Content
+from textual.content import Content, Span
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
-from textual.visual import Visual
 
 from sayso.tui.keys import Keys
 
@@ -58,6 +57,8 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self._counted: dict[int, Sequence[int]] = {}
         self._strips: dict[tuple[Hashable, ...], Strip] = {}
         """Lines as they were drawn: scrolling draws the same ones again and again."""
+        self._drawn_in: tuple[Style, Style, str] | None = None
+        """The colours of all lines that were drawn."""
         self.auto_links = False
 
     # What a kind of list says
@@ -154,7 +155,16 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         self._measure()
+        self._take_colours()
         return super().render_lines(crop)
+
+    def _take_colours(self) -> None:
+        """Forget what was drawn in other colours. Styles are made anew far more often than they change: each time
+        something else gets the focus, to begin with."""
+        cursor = Style.from_styles(self.get_component_styles("rows--cursor"))
+        colours = self.visual_style, cursor, self.app.theme
+        if colours != self._drawn_in:
+            self._drawn_in, self._strips = colours, {}
 
     def render_line(self, y: int) -> Strip:
         line = y + self.scroll_offset.y
@@ -184,17 +194,16 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         if chosen:
             cursor = Style.from_styles(self.get_component_styles("rows--cursor"))
             content, style = content.stylize(cursor), style + cursor
-        strip = Visual.to_strips(self, content.truncate(width), width, 1, style)[0]
+        # What Textual has for this looks for places to wrap at and for what is selected, which a row has not.
+        line = content.truncate(width)
+        spans = [Span(span.start, span.end, self._get_style(span.style)) for span in line.spans]
+        strip = Strip(Content(line.plain, spans).render_segments(style))
         return strip.extend_cell_length(width, style.rich_style)
 
     def on_resize(self) -> None:
         self._measured_for = -1
         self._measure()
         self.show_cursor()
-
-    def notify_style_update(self) -> None:
-        self._strips = {}
-        super().notify_style_update()
 
     def watch_has_focus(self, focused: bool) -> None:
         super().watch_has_focus(focused)
