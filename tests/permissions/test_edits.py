@@ -88,6 +88,15 @@ def test_how_often_an_edit_is_made_is_not_guessed(every: object) -> None:
         assert "in one place or in every place: not known" in change.diff
 
 
+def test_where_an_edit_has_no_place_in_the_file_no_part_of_it_has_line_numbers() -> None:
+    before = [f"line {number}\n" for number in range(40)]
+    edit = {"old_string": "".join(before), "new_string": "".join(["first\n", *before[1:-1], "last\n"])}
+    change = edits.change("Edit", {"file_path": "/f", **edit}, None)
+    assert change
+    headings = [line for line in change.diff.split("\n") if line.startswith("@@")]
+    assert headings == ["@@ somewhere @@", "@@ somewhere @@"]
+
+
 def test_only_an_edit_names_a_file_to_compare_with() -> None:
     assert edits.path_of("mcp__x__y", {"": "/etc/passwd", "file_path": "/etc/passwd"}) == ""
     assert edits.path_of("Write", {"file_path": "/f"}) == "/f"

@@ -10,6 +10,8 @@ from scripts.design_language import CONTRASTS, DOCUMENT, STYLES, TOKENS, contras
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import USER, House, confirm, select, text
 
+from sayso.web.boards import DRAWN
+
 FIRST_LOAD = 60_000
 """Bytes of a page with all that it needs, as they are sent."""
 _COLOUR = re.compile(r"#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|oklch)a?\(", re.I)
@@ -73,7 +75,7 @@ def test_the_first_load_of_a_full_inbox_is_small(house: House) -> None:
         permission(house, f"git push --force-with-lease origin {names(number).replace(' ', '-')}")
     cookie = f"{house.cookie_name}={house.session(USER)}"
     page = house.web.call("GET", "/", cookie=cookie, headers={"Accept-Encoding": "gzip"})
-    assert page.text.count('<li class="row"') == 100
+    assert page.text.count('<li class="row"') == DRAWN
     files = set(re.findall(r'(?:src|href)="(static/[^"]+|manifest[^"]+)"', page.text))
     assert len(files) > 8
     sizes = {"the page": page.size}

@@ -140,3 +140,13 @@ def test_the_first_load_is_small(house: House, path: str) -> None:
         loaded += len(packed)
         connection.close()
     assert loaded < 60_000
+
+
+def test_at_a_wrong_address_a_program_is_told_where_to_look_and_a_person_is_led_to_the_inbox(house: House) -> None:
+    cookie = f"{house.cookie_name}={house.session()}"
+    program = house.web.call("GET", "/api/nowhere", cookie=cookie)
+    person = house.web.call("GET", "/nowhere", cookie=cookie)
+    assert program.status == person.status == 404
+    assert "/api/openapi.json" in program.data["error"]
+    assert "openapi" not in person.text
+    assert "To the inbox" in person.text

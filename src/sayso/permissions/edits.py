@@ -77,10 +77,14 @@ def _edited(path: str, edits: Sequence[Mapping[str, Any]], before: str | None) -
     after = _after(edits, before)
     if after is not None:
         return unified(path, before, after)
-    hunks = (list(_hunks(_lines(edit["old_string"]), _lines(edit["new_string"]))) for edit in edits)
-    where = [_where(edit) for edit in edits]
-    told = [line for place, hunk in zip(where, hunks, strict=True) for line in [f"@@ {place} @@", *hunk[1:]]]
-    return "\n".join([*_header(path, before), *told])
+    return "\n".join([*_header(path, before), *(line for edit in edits for line in _placeless(edit))])
+
+
+def _placeless(edit: Mapping[str, Any]) -> Iterator[str]:
+    """The hunks of an edit whose place in the file is not known: the numbers of its own lines would mislead."""
+    hunks = list(_hunks(_lines(edit["old_string"]), _lines(edit["new_string"])))
+    for line in hunks or ["@@"]:
+        yield f"@@ {_where(edit)} @@" if line.startswith("@@") else line
 
 
 def _where(edit: Mapping[str, Any]) -> str:

@@ -73,10 +73,11 @@ logger = logging.getLogger(__name__)
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 _IN_WORDS = {
-    "Not Found": "There is nothing at this address. For scripts, /api/openapi.json lists what there is.",
+    "Not Found": "There is nothing at this address.",
     "Method Not Allowed": "This address is not there for that.",
 }
 """For what the router alone refuses."""
+_FOR_PROGRAMS = " /api/openapi.json lists what there is."
 _INDEX_EVERY = 600.0
 """Seconds between two looks for what is not in the index of the history yet."""
 _SHRINK = (".css", ".js", ".svg")
@@ -297,7 +298,9 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 401 and not wants_json(request.scope) and own_path(request.scope) != "/events":
         response = sign_in.refuse(request)
     else:
-        response = await _told(request, error.status_code, _IN_WORDS.get(error.detail, error.detail))
+        text = _IN_WORDS.get(error.detail, error.detail)
+        more = _FOR_PROGRAMS if error.detail == "Not Found" and wants_json(request.scope) else ""
+        response = await _told(request, error.status_code, text + more)
     response.headers.update(error.headers or {})
     return response
 

@@ -137,3 +137,12 @@ def test_the_words_of_a_no_block_it_as_they_block_allow(house: House, sign_in: S
     page.get_by_role("link", name="Allow like this…").click()
     expect(page.get_by_text("You wrote why not, so this cannot be allowed.")).to_be_visible()
     expect(page.get_by_role("button", name=SAVE)).to_have_count(0)
+
+
+def test_where_no_rule_can_be_made_its_page_says_why_and_offers_none(house: House, sign_in: SignIn) -> None:
+    wants(house, "npm test; for x in *; do rm $x; done")
+    page = sign_in("/", me(house), **PHONE)
+    page.get_by_role("link", name="Allow like this…").click()
+    expect(page.get_by_text("No rule can be made of this: ")).to_be_in_viewport()
+    expect(allow(page)).to_be_visible()
+    expect(page.get_by_role("link", name="Allow like this…")).to_have_count(0)

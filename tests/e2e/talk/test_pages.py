@@ -91,6 +91,9 @@ def test_everything_can_be_done_without_javascript(stage: Stage, sign_in: SignIn
     assert stage.texts(run) == ["Heard: User selected: Option B", denied]
     page.goto(f"/talk/{conversation}")
     expect(page.locator("[data-card]")).to_contain_text(["You answered: Option B", "You denied this: Not now"])
+    # What was denied has not failed.
+    expect(page.locator(".tool", has_text="make").locator("> summary")).to_contain_text("denied")
+    expect(page.locator("article")).not_to_contain_text("failed")
     page.get_by_label("Go on").fill("say Again")
     page.get_by_role("button", name="Send").click()
     stage.ended(conversation)
