@@ -64,6 +64,10 @@ class Terminal:
     def press(self, keys: bytes) -> None:
         os.write(self._ours, keys)
 
+    def resize(self, columns: int, rows: int) -> None:
+        """As a person pulls at the window: the program at the front is told."""
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def reply(self, prompt: str, line: str) -> None:
         self.expect(prompt)
         self.type(line)

@@ -295,6 +295,26 @@ def asked_here(home: Home, *arguments: str) -> Terminal:
     return Terminal(home, "ask", *arguments, TERM="xterm", NO_COLOR="1")
 
 
+def test_a_terminal_that_is_made_smaller_still_shows_the_question(home: Home) -> None:
+    with asked_here(home, "Which of these?", "-o", "A", "-o", "B") as terminal:
+        terminal.expect("Enter sends")
+        terminal.resize(40, 8)
+        assert "\x1b[J" in terminal.expect("Which of these?"), "it stands there once"
+        terminal.expect("Ctrl-C leaves")
+        terminal.press(b"1\r")
+        assert terminal.end() == 0
+        assert terminal.screen.rstrip().endswith("A")
+
+
+def test_no_word_is_broken_where_the_terminal_is_narrow(home: Home) -> None:
+    question = "Should everything that is written here be told in lines that end between words?"
+    with Terminal(home, "ask", question, "--confirm", columns=40, TERM="xterm", NO_COLOR="1") as terminal:
+        told = terminal.expect("Enter sends").replace("\r", "").splitlines()
+        assert max(map(len, told)) <= 40
+        assert "Asked: " in told[0]
+        assert told[0].endswith("Waiting for a person:")
+
+
 def test_in_a_terminal_the_answer_is_given_right_there(home: Home) -> None:
     with asked_here(home, "Which?", "-o", "SQLite", "-o", "PostgreSQL") as terminal:
         terminal.expect("Enter sends")

@@ -12,14 +12,14 @@ import signal
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from sayso.asks.model import Answer, Ask, Question
+from sayso.asks.model import Answer, Ask
 from sayso.cli.ask_prompt import AskPrompt, KeyReader
 from sayso.cli.asks_in_words import block, question_block
-from sayso.cli.terminal import bold, cells, colourless, has_colour, is_in_front, say
+from sayso.cli.terminal import bold, cells, colourless, flowing, has_colour, is_in_front, say
 from sayso.cli.texts import tr
 from sayso.text import one_line
 
@@ -42,7 +42,7 @@ class AnswerHere:
 
     async def taken(self) -> Answer | None:
         """What somebody has sent here; None if it was over before."""
-        _show(self._question)
+        self._show()
         try:
             with _keys(self._screen):
                 if answer := await self._answer:
@@ -53,6 +53,16 @@ class AnswerHere:
             raise
         self._say_what_was_typed()
         return None
+
+    def _show(self) -> None:
+        """What is drawn below it has a line for each option, so that what takes more is told here."""
+        question = self._question
+        if any(option.description or len(option.label) > _SHORT for option in question.options):
+            say(question_block(1, question))
+        else:
+            told = flowing(block(question.text, ""), sys.stderr)
+            say(bold(told))
+            self._screen.is_below(told)
 
     def _say_what_was_typed(self) -> None:
         if words := self._prompt.typed:
@@ -67,17 +77,11 @@ class AnswerHere:
             self._answer.set_result(answer)
 
 
-def _show(question: Question) -> None:
-    """What is drawn below it has a line for each option, so that what takes more is told here."""
-    needs_more = any(option.description or len(option.label) > _SHORT for option in question.options)
-    say(question_block(1, question) if needs_more else bold(block(question.text, "")))
-
-
 @contextmanager
 def _keys(screen: _Screen) -> Iterator[None]:
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGCONT, screen.begin)
-    loop.add_signal_handler(signal.SIGWINCH, screen.draw)
+    loop.add_signal_handler(signal.SIGCONT, screen.come_back)
+    loop.add_signal_handler(signal.SIGWINCH, screen.resized)
     ends = {number: signal.signal(number, screen.end_by) for number in (signal.SIGTERM, signal.SIGHUP)}
     screen.begin()
     try:
@@ -100,11 +104,34 @@ class _Screen:
         self._keys = KeyReader()
         self._drawn: list[int] = []
         """How many cells each line takes that is drawn."""
+        self._above: list[int] = []
+        """The same of the question right above these, where that may be drawn anew."""
+        self._tells_question = False
         self._opening: asyncio.TimerHandle | None = None
         self._takes_keys = False
         self._pressed_at = float("-inf")
         self._finished: asyncio.Event | None = None
         """Set by Enter, once it is over and somebody is in the middle of typing."""
+
+    def is_below(self, told: str) -> None:
+        """Only this was said since it began."""
+        self._above = [cells(line) for line in told.split("\n")]
+
+    def come_back(self) -> None:
+        """It was in the background, and what others wrote meanwhile stands between the question and here."""
+        self._tells_question, self._above = True, []
+        self.begin()
+
+    def resized(self) -> None:
+        """A terminal that is lower by now may have moved the question out of sight: it is drawn with the rest."""
+        if not self._tells_question:
+            self._tells_question = True
+            self._above = self._above if self._height(self._above) <= len(self._question()) else []
+            self._drawn = [*self._above, *(self._drawn or [0])]
+        self.draw()
+
+    def _question(self) -> list[str]:
+        return _as_shown(self._prompt.question_lines(*_size()))
 
     def begin(self) -> None:
         """At first, and whenever it comes back to the front: from then on, but for what was typed until now."""
@@ -160,18 +187,17 @@ class _Screen:
 
     def draw(self) -> None:
         if self._takes_keys and is_in_front():
-            size = os.get_terminal_size(sys.stderr.fileno())
-            lines = self._prompt.lines(size.columns or 80, size.lines or 24)
-            if not has_colour(sys.stderr):
-                lines = [colourless(line) for line in lines]
+            lines = self._question() if self._tells_question else []
+            lines += _as_shown(self._prompt.lines(*_size()))
             self._write(self._up() + "\r\n".join(lines))
             self._drawn = [cells(colourless(line)) for line in lines]
 
     def end(self) -> None:
-        """Take away what was drawn and give the terminal back as it was."""
+        """Take away what was drawn, but not the question, and give the terminal back as it was."""
         self._leave_keys()
         if is_in_front():
-            self._write(f"{self._up()}{_PASTES_PLAIN}")
+            kept = "".join(f"{line}\r\n" for line in self._question()) if self._tells_question and self._above else ""
+            self._write(f"{self._up()}{kept}{_PASTES_PLAIN}")
             termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._before)
 
     def end_by(self, number: int, frame: FrameType | None) -> None:
@@ -182,10 +208,24 @@ class _Screen:
 
     def _up(self) -> str:
         """To the start of what was drawn, and all of it gone; a terminal that is narrower by now has broken lines."""
-        columns = max(os.get_terminal_size(sys.stderr.fileno()).columns, 1)
-        rows = sum(max(-(-taken // columns), 1) for taken in self._drawn)
+        rows = self._height(self._drawn)
         return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + "\x1b[J"
+
+    @staticmethod
+    def _height(taken: Sequence[int]) -> int:
+        """How many rows lines of so many cells take now."""
+        columns, _ = _size()
+        return sum(max(-(-cells // columns), 1) for cells in taken)
 
     def _write(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+def _size() -> tuple[int, int]:
+    size = os.get_terminal_size(sys.stderr.fileno())
+    return size.columns or 80, size.lines or 24
+
+
+def _as_shown(lines: list[str]) -> list[str]:
+    return lines if has_colour(sys.stderr) else [colourless(line) for line in lines]

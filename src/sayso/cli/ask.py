@@ -16,7 +16,7 @@ from sayso.asks.model import Answer, Ask, Asker, Kind, State
 from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
 from sayso.cli.program import settings
-from sayso.cli.terminal import put_json, say
+from sayso.cli.terminal import flowing, put_json, say
 from sayso.cli.texts import tr, translated
 from sayso.cli.values import stdin_text
 from sayso.config import Config
@@ -149,13 +149,16 @@ def _say_opened(held: Held) -> None:
     ago = lasting(since - (ask.ended_at or since))
     if is_old_yes_or_no(held):
         said = one_line("; ".join(_answers(ask)), 200)
-        say(tr("This was answered {ago} ago, before this command: {said}. It is asked again.", ago=ago, said=said))
+        told = tr("This was answered {ago} ago, before this command: {said}. It is asked again.", ago=ago, said=said)
     elif settled_before(held):
-        say(tr("This was asked before, and settled {ago} ago, before this command.", ago=ago))
+        told = tr("This was asked before, and settled {ago} ago, before this command.", ago=ago)
     elif held.reattached:
-        say(tr("This was asked before and is taken up again: {id}. Waiting for a person: sayso answer {id}", id=short))
+        told = tr(
+            "This was asked before and is taken up again: {id}. Waiting for a person: sayso answer {id}", id=short
+        )
     else:
-        say(tr("Asked: {id}. Waiting for a person: sayso answer {id}", id=short))
+        told = tr("Asked: {id}. Waiting for a person: sayso answer {id}", id=short)
+    say(flowing(told, sys.stderr))
 
 
 def _print_json(ask: Ask) -> None:

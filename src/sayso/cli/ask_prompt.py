@@ -180,6 +180,13 @@ class AskPrompt:
         options = self._option_lines(columns - 1, max(rows - asked - len(own) - len(below), _LEAST_ROWS))
         return [*(bold(line) if line.startswith("›") else line for line in (*options, *own)), *below]
 
+    def question_lines(self, columns: int, rows: int) -> list[str]:
+        """The question above these lines: all of it, or as much as leaves them room."""
+        lines, most = wrapped(one_line(self._question.text, 1_000), columns - 1), max(rows // 3, 1)
+        if len(lines) > most:
+            lines[most - 1 :] = [cut(" ".join(lines[most - 1 :]), columns - 1)]
+        return [bold(line) for line in lines]
+
     def _lines_below(self, columns: int) -> list[str]:
         """What is wrong, and what keys do here: whole, since its end is what to do."""
         hints = [tr(_HINTS[self._question.kind]), tr("Ctrl-C leaves the question open.")]

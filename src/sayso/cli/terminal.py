@@ -124,9 +124,10 @@ def draw_link(link: str) -> None:
         sys.stderr.write(drawn.getvalue())
 
 
-def flowing(text: str) -> str:
-    """The text in lines that end between words, as wide as the terminal it is shown in. No word is broken."""
-    width = _columns()
+def flowing(text: str, stream: TextIO | Any = None) -> str:
+    """The text in lines that end between words, as wide as the terminal it is shown in: that of stdout, or of this
+    stream. No word is broken."""
+    width = _columns(stream)
     if width is None:
         return text
     return "\n".join(_filled(line, width) for line in text.split("\n"))
@@ -315,12 +316,13 @@ def _rows(terminal: TextIO) -> int:
         return sys.maxsize
 
 
-def _columns() -> int | None:
+def _columns(stream: TextIO | Any = None) -> int | None:
     """How wide the person's terminal is; None where nobody looks at one."""
-    if not (sys.stdout and sys.stdout.isatty()):
+    terminal = stream or sys.stdout
+    if not (terminal and terminal.isatty()):
         return None
     said = os.environ.get("COLUMNS", "")
-    return int(said) if said.isdecimal() and int(said) else os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    return int(said) if said.isdecimal() and int(said) else os.get_terminal_size(terminal.fileno()).columns or 80
 
 
 def _width(character: str) -> int:
