@@ -19,8 +19,8 @@ from sayso.setting_values import (
     DAY,
     HOUR,
     MINUTE,
+    OneWord,
     answer_wait,
-    choice,
     duration,
     duration_or_none,
     key_table,
@@ -86,7 +86,7 @@ class Config:
         "", text, "Where asks are kept: a `postgresql://` address, or empty for SQLite in the state directory."
     )
     profile: str = _setting(
-        "all", choice(*PROFILES), "Which tools the MCP server shows, and in whose exact form.", anywhere=True
+        "all", OneWord(*PROFILES), "Which tools the MCP server shows, and in whose exact form.", anywhere=True
     )
     ask_timeout: int | None = _setting(
         None,
@@ -115,7 +115,7 @@ class Config:
     )
     forms: str = _setting(
         "auto",
-        choice("auto", "always", "never"),
+        OneWord("auto", "always", "never"),
         "Whether the client's own form shows a question too: `auto` where that takes nothing away from the inbox.",
         anywhere=True,
     )
@@ -164,7 +164,7 @@ class Config:
     )
     notify_format: str = _setting(
         "auto",
-        choice("auto", "ntfy", "json"),
+        OneWord("auto", "ntfy", "json"),
         "What `notify_url` is sent: a message as ntfy takes it, or JSON. `auto`: ntfy where the host is called so.",
     )
     notify_apprise: tuple[str, ...] = _setting(
@@ -208,7 +208,7 @@ class Config:
         20_000_000, whole(1000, 100_000_000), "How large all pictures and files of one answer may be together."
     )
     person: str = _setting("", text, "Your name as it is recorded with your answers. Empty: your login name.")
-    log_level: str = _setting("info", choice(*LEVELS), "How much is logged.", anywhere=True)
+    log_level: str = _setting("info", OneWord(*LEVELS), "How much is logged.", anywhere=True)
     log_file: Path | None = _setting(None, path_or_none, "Log to this file instead of stderr.")
     state_dir: Path = _setting(Path(), path, "Where Sayso keeps its files.")
 
@@ -216,12 +216,12 @@ class Config:
 
     theme: str = _setting(
         "auto",
-        choice("auto", *THEME_NAMES),
+        OneWord("auto", *THEME_NAMES),
         "Colours of the terminal inbox. `terminal` uses your terminal's own; `auto` is light or dark as it says.",
     )
     language: str = _setting(
         "auto",
-        choice("auto", *LANGUAGES),
+        OneWord("auto", *LANGUAGES),
         "Language of the terminal inbox and of the command line. `auto` follows LC_ALL, LC_MESSAGES and LANG.",
     )
     keys: tuple[tuple[str, str], ...] = _setting(
@@ -229,11 +229,11 @@ class Config:
     )
     terminal_notify: str = _setting(
         "auto",
-        choice("auto", "osc99", "osc777", "osc9", "off"),
+        OneWord("auto", "osc99", "osc777", "osc9", "off"),
         "How the terminal inbox tells you of new asks: `auto` chooses what your terminal understands.",
     )
     terminal_notify_when: str = _setting(
-        "away", choice("away", "always"), "Tell only while another window has the focus, or always."
+        "away", OneWord("away", "always"), "Tell only while another window has the focus, or always."
     )
     terminal_bell: bool = _setting(True, switch, "Ring the terminal's bell with each notification.")
     terminal_title: bool = _setting(True, switch, "Show the number of open asks in the terminal's title.")
@@ -318,13 +318,13 @@ class Config:
 
     sandbox: str = _setting(
         "none",
-        choice(*SANDBOXES),
+        OneWord(*SANDBOXES),
         "What commands may change: `workspace` is the project alone, `read-only` nothing. A project's tool file can be "
         "stricter, not more lenient; your own can be either.",
     )
     sandbox_network: str = _setting(
         "none",
-        choice(*NETWORKS),
+        OneWord(*NETWORKS),
         "What of the network a command in a sandbox may use: `none`, `loopback` (one of its own), or `all`.",
     )
     sandbox_write: tuple[Path, ...] = _setting(
@@ -335,7 +335,7 @@ class Config:
     )
     sandbox_missing: str = _setting(
         "refuse",
-        choice("refuse", "run"),
+        OneWord("refuse", "run"),
         "What becomes of a command whose sandbox this machine cannot enforce: it is refused, or run without.",
     )
 

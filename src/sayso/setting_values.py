@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,16 @@ def answer_wait(value: object) -> int:
     return time
 
 
-def choice(*allowed: str) -> Callable[[object], str]:
-    def read(value: object) -> str:
-        if value not in allowed:
-            raise ValueError("one of " + ", ".join(allowed))
-        return str(value)
+class OneWord:
+    """Reads one of these words."""
 
-    return read
+    def __init__(self, *allowed: str) -> None:
+        self.allowed = allowed
+
+    def __call__(self, value: object) -> str:
+        if value not in self.allowed:
+            raise ValueError("one of " + ", ".join(self.allowed))
+        return str(value)
 
 
 def switch(value: object) -> bool:
@@ -59,6 +62,11 @@ def switch(value: object) -> bool:
     if str(value).lower() not in known:
         raise ValueError("true or false")
     return known[str(value).lower()]
+
+
+def words_for(read: Callable[[object], object]) -> Sequence[str]:
+    """All that can be written for a setting that is read so, where these are a few words."""
+    return read.allowed if isinstance(read, OneWord) else ("true", "false") if read is switch else ()
 
 
 def whole(least: int, most: int) -> Callable[[object], int]:

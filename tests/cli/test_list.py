@@ -208,10 +208,13 @@ def test_a_line_for_each_ask_is_made_as_it_is_wanted_and_stays_a_line(home: Home
         (["--format", "{id}", "--count"], "Error: --format: give either this or --count, not both."),
     ],
 )
-def test_a_line_that_cannot_be_made_is_refused(home: Home, arguments: list[str], error: str) -> None:
+def test_a_line_that_cannot_be_made_is_refused_before_anything_is_told(
+    home: Home, arguments: list[str], error: str
+) -> None:
+    home.run("snooze", home.leave(choice()).id[:8], "1h")
     ran = home.run("list", *arguments)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.error.startswith(error)
+    assert ran.err.startswith(error)
 
 
 def test_a_watched_list_says_when_it_has_changed(home: Home) -> None:

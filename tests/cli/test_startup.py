@@ -193,6 +193,14 @@ def completed(home: Home, words: str, shell: str = "bash") -> list[str]:
     return ran.out.splitlines()
 
 
+def test_completion_offers_the_words_that_a_setting_takes(home: Home) -> None:
+    assert completed(home, "sayso config set notify_format ") == ["plain,auto", "plain,ntfy", "plain,json"]
+    assert "plain,light" in completed(home, "sayso config set theme l")
+    assert completed(home, "sayso config set terminal_mouse t") == ["plain,true"]
+    assert not any(completed(home, "sayso config set keep_ended "))
+    assert not any(completed(home, "sayso config set nonsense "))
+
+
 def test_completion_offers_the_options_of_the_question_after_its_id(home: Home) -> None:
     ask = home.leave(choice("Which?", "SQLite", "a new one", "sqlite-wal", "bad\nlabel \x1b[2J"))
     assert completed(home, f"sayso answer {ask.id[:8]} sq") == ["plain,SQLite", "plain,sqlite-wal"]

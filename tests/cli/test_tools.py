@@ -204,6 +204,16 @@ def test_watching_prints_what_is_written_and_ends_with_the_command(home: Home) -
     assert home.run("ops", "output", listed["id"], "--grep", "^o").out == "one\n"
 
 
+def test_a_search_in_output_says_where_it_stops(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    home.run("tools", "run", "sleeper", "script=seq 1200")
+    (listed,) = json.loads(home.run("ops", "list", "--json").out)
+    found = home.run("ops", "output", listed["id"], "--grep", ".")
+    assert len(found.out.splitlines()) == 1_000
+    assert found.err == "… and more: these are the first 1,000 lines of a stream that match.\n"
+    assert home.run("ops", "output", listed["id"], "--grep", "^11").err == ""
+
+
 def test_what_is_said_of_a_command_begins_a_line_of_its_own(home: Home) -> None:
     write_tool(home, SLEEPER)
     assert "oops\nsleeper (operation " in home.run("tools", "run", "sleeper", "script=printf oops >&2").err

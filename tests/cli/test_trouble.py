@@ -133,3 +133,12 @@ def test_a_working_directory_that_is_gone_is_an_error(home: Home) -> None:
     assert ran.returncode == 2
     assert ran.stderr.startswith("Error: The working directory")
     assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["history --search", "list --limit", "ops output abc --grep", "ask --title"])
+def test_an_option_without_its_value_names_the_help_of_its_command(home: Home, command: str) -> None:
+    ran = home.run(*command.split())
+    *words, option = command.split()
+    assert ran.code == 2
+    assert ran.error == f"Error: Option '{option}' requires an argument."
+    assert ran.err.splitlines()[-1] == f"Try 'sayso {' '.join(words).removesuffix(' abc')} -h' for help."

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    import click
+
 INTERRUPTED = 130
 READERS = (
     "list",
@@ -202,9 +204,23 @@ def _run_any() -> object:
     except click.ClickException as error:
         # Click has what can be chosen below each other.
         code = _tell(translated(error.format_message()).replace("\n\t", " "), error.exit_code)
-        if isinstance(error, click.UsageError) and error.ctx:
-            click.echo(tr("Try '{command} -h' for help.", command=error.ctx.command_path), err=True)
+        if isinstance(error, click.UsageError):
+            command = error.ctx.command_path if error.ctx else _named(root(), program_name())
+            click.echo(tr("Try '{command} -h' for help.", command=command), err=True)
         return code
+
+
+def _named(group: click.Command, name: str) -> str:
+    """The command that the line names: click has not noted it where an option lacks its value."""
+    import click
+
+    command: click.Command | None = group
+    for word in sys.argv[1:]:
+        command = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+        if command is None:
+            break
+        name += f" {word}"
+    return name
 
 
 def _help_for(error: Exception) -> str:

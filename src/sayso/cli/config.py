@@ -13,7 +13,7 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, table
 from sayso.cli.texts import mark, tr, translated
 from sayso.config import SETTINGS, Config, user_file
-from sayso.setting_values import answer_wait, duration, duration_or_none, key_table, limits
+from sayso.setting_values import answer_wait, duration, duration_or_none, key_table, limits, words_for
 from sayso.text import json_line, one_line
 
 if TYPE_CHECKING:
@@ -57,9 +57,16 @@ def _complete_key(
     return [CompletionItem(name, help=one_line(SETTINGS[name].metadata["about"], 80)) for name in named]
 
 
+def _complete_value(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The words that the setting before it takes, where these are a few."""
+    key = ctx.params.get("key")
+    known = words_for(SETTINGS[key].metadata["read"]) if key in SETTINGS else ()
+    return [word for word in known if word.startswith(incomplete)]
+
+
 @command.command("set")
 @declared.argument("key", metavar="KEY", shell_complete=_complete_key)
-@declared.argument("value", metavar="VALUE")
+@declared.argument("value", metavar="VALUE", shell_complete=_complete_value)
 @declared.option("--project", "in_project", is_flag=True, help="In the project's file instead of yours.")
 def set_(key: str, value: str, in_project: bool) -> None:
     """Set a setting in your file, or in the project's.

@@ -52,14 +52,15 @@ def run(
         _show_snoozed(config, here, limit, form, line or watch)
         return
     fewer = _all_of_them if every_one else without_crowds
+    draw = _drawing(form, line, limit)  # before anything is said: it may be refused
     if watch:
-        _watch(config, here, _drawing(form, line, limit) or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
+        _watch(config, here, draw or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
     asks = open_asks(config, here)
     if form == "json":
         from sayso.dialects.asks_as_data import ask_data
 
         put_json([ask_data(ask) for ask in asks[:limit]])
-    elif draw := _drawing(form, line, limit):
+    elif draw:
         put_lines(draw(asks))
     else:
         _show(asks, limit, fewer, project)

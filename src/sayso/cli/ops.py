@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 HEADER = ("ID", "AGE", "STATE", "TOOL", "CLIENT", "PROJECT", "COMMAND")
 SHOWN_BYTES = 8192
+_MOST_FOUND = 1_000
+"""Lines that match, of each stream of a command."""
 
 
 def _of_either_stream(function: declared.Does) -> declared.Does:
@@ -226,8 +228,11 @@ def _wanted(
 ) -> Iterator[tuple[str, str]]:
     """What of these streams was asked for, each part of it with its stream."""
     if grep is not None:
-        for found in reader.grep_both(part, streams, grep, limit=1000).matches:
+        both = reader.grep_both(part, streams, grep, limit=_MOST_FOUND)
+        for found in both.matches:
             yield found.stream, found.match.text.rstrip("\n") + "\n"
+        if both.more:
+            say(tr("… and more: these are the first {n} lines of a stream that match.", n=f"{_MOST_FOUND:,}"))
     elif tail is None:
         for seen in reader.new_output(part, streams, {}):
             yield seen.stream, _gap(seen.skipped) + seen.text
