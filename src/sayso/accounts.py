@@ -98,7 +98,7 @@ class Accounts:
         self._store.write(lambda tx: tx.run("note_account", name=name, account=account))
 
     def users(self) -> list[User]:
-        return [User(**row) for row in self._store.read(lambda tx: tx.all("users"))]
+        return [User(**row) for row in self._store.all("users")]
 
     def revoke_user(self, name: str) -> None:
         """Shut a person out at once, everywhere: their sessions, links and chats end, and so do the tokens and
@@ -132,7 +132,7 @@ class Accounts:
 
     def user_of(self, link: str) -> str:
         """Whom this link would sign in; empty if nobody."""
-        row = self._store.read(lambda tx: tx.one("link", hash=_hash(link)))
+        row = self._store.one("link", hash=_hash(link))
         return str(row["user_name"]) if row and row["used_at"] is None and row["expires_at"] > self._clock() else ""
 
     def redeem(self, link: str, device: str = "") -> str:
@@ -156,7 +156,7 @@ class Accounts:
 
     def session(self, secret: str) -> Session | None:
         now = self._clock()
-        row = self._store.read(lambda tx: tx.one("session", hash=_hash(secret), now=now))
+        row = self._store.one("session", hash=_hash(secret), now=now)
         if row and row["seen_at"] <= now - SEEN_EVERY:
             # A store that takes nothing more now keeps nobody out.
             with suppress(StoreError):
@@ -165,7 +165,7 @@ class Accounts:
 
     def sessions(self, user: str) -> list[Session]:
         """Where this person is signed in, the one that was used last first."""
-        rows = self._store.read(lambda tx: tx.all("sessions_of", user_name=user, now=self._clock()))
+        rows = self._store.all("sessions_of", user_name=user, now=self._clock())
         return [_session(row, csrf="") for row in rows]
 
     def end_session(self, session_id: str, user: str) -> None:
@@ -197,7 +197,7 @@ class Accounts:
         return self.addresses.path(user, self._since(user))
 
     def _since(self, user: str) -> int:
-        row = self._store.read(lambda tx: tx.one("user", name=user))
+        row = self._store.one("user", name=user)
         if row is None:
             raise no_such_user(user)
         return int(row["created_at"])
@@ -221,7 +221,7 @@ class Accounts:
 
     def refusals(self, most: int = 20) -> list[Refusal]:
         """What agents tried, the newest first."""
-        return [Refusal(**row) for row in self._store.read(lambda tx: tx.all("refusals", most=most))]
+        return [Refusal(**row) for row in self._store.all("refusals", most=most)]
 
     # Agents
 
@@ -248,10 +248,10 @@ class Accounts:
         return secret
 
     def tokens(self) -> list[AgentToken]:
-        return [_token(row) for row in self._store.read(lambda tx: tx.all("tokens"))]
+        return [_token(row) for row in self._store.all("tokens")]
 
     def token(self, secret: str) -> AgentToken | None:
-        row = self._store.read(lambda tx: tx.one("token", hash=_hash(secret)))
+        row = self._store.one("token", hash=_hash(secret))
         return _token(row) if row else None
 
     def revoke_token(self, name: str) -> None:

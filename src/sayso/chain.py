@@ -162,7 +162,7 @@ def shorten(store: Store, keep_ms: int, clock: Clock, ending: threading.Event) -
     """Take from the front what is older than it is to be kept. How many rows went. That is logged itself, so that the
     rest can still be checked; therefore not for a single row, but about once a day."""
     before = clock() - keep_ms
-    if not store.read(lambda tx: tx.one("log_overdue", overdue=before - _DAY)):
+    if not store.one("log_overdue", overdue=before - _DAY):
         return 0
     with store.aside() as apart:
         return in_steps(lambda: apart.write(lambda tx: _take_front(tx, before, clock())), ending)

@@ -97,7 +97,7 @@ class Connections:
 
     def consent(self, code: str) -> Consent | None:
         """What this code stands for. One that was used before was stolen by somebody: what came of it ends."""
-        row = self._store.read(lambda tx: tx.one("code", hash=_hash(code)))
+        row = self._store.one("code", hash=_hash(code))
         if row is None:
             return None
         if row["connection"] is not None:
@@ -168,7 +168,7 @@ class Connections:
 
     def all(self) -> list[AgentConnection]:
         """Those of everybody, the one that was used last first."""
-        return [_connection(row) for row in self._store.read(lambda tx: tx.all("connections"))]
+        return [_connection(row) for row in self._store.all("connections")]
 
     def of(self, user: str) -> list[AgentConnection]:
         return [connection for connection in self.all() if connection.user == user]
@@ -196,7 +196,7 @@ class Connections:
     def _token(self, secret: str) -> Row | None:
         if not is_of_connection(secret):
             return None
-        return self._store.read(lambda tx: tx.one("connection_token", hash=_hash(secret), now=self._clock()))
+        return self._store.one("connection_token", hash=_hash(secret), now=self._clock())
 
 
 def _insert(tx: Transaction, connection: str, pair: TokenPair, now: int) -> None:

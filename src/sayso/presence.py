@@ -43,7 +43,7 @@ class PresenceDesk:
 
     def said(self, person: str) -> Whereabouts | None:
         """What this person has said of themselves, as long as it holds."""
-        row = self._store.read(lambda tx: tx.one("presence", person=person))
+        row = self._store.one("presence", person=person)
         if row is None or (row["until"] is not None and row["until"] <= self._clock()):
             return None
         return Whereabouts(away=bool(row["away"]), since=row["since"], until=row["until"], surface=row["surface"])

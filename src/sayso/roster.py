@@ -172,7 +172,7 @@ class Roster:
 
     def _noted(self) -> tuple[list[_Noted], Set[str]]:
         """All that are on it, and which of their servers live."""
-        noted = [_noted(row) for row in self._store.read(lambda tx: tx.all("roster"))]
+        noted = [_noted(row) for row in self._store.all("roster")]
         servers = {each.process for each in noted if each.process}
         return noted, self._store.bell().alive(servers) if servers else set()
 

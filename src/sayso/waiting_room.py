@@ -70,14 +70,14 @@ class WaitingRoom:
     def known(self, issuer: str, query: str) -> WaitingRequest | None:
         """The same request as it waits already, or as it was decided."""
         key = _hash(issuer, query)
-        return _read(self._store.read(lambda tx: tx.one("connection_request_like", hash=key, now=self._clock())))
+        return _read(self._store.one("connection_request_like", hash=key, now=self._clock()))
 
     def find(self, waiting: str) -> WaitingRequest | None:
-        return _read(self._store.read(lambda tx: tx.one("connection_request", id=waiting, now=self._clock())))
+        return _read(self._store.one("connection_request", id=waiting, now=self._clock()))
 
     def all(self) -> list[WaitingRequest]:
         """Those that nobody has decided on, the first one first."""
-        rows = self._store.read(lambda tx: tx.all("waiting_connection_requests", now=self._clock()))
+        rows = self._store.all("waiting_connection_requests", now=self._clock())
         return [request for request in map(_read, rows) if request]
 
     def next_place(self) -> int:

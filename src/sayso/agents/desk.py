@@ -267,7 +267,7 @@ class RunDesk(DetachedDesk[Run]):
 
     def picture(self, run_id: str, seq: int, number: int) -> Picture:
         """One picture of an event."""
-        row = self._store.read(lambda tx: tx.one("picture", run_id=run_id, seq=seq, number=number))
+        row = self._store.one("picture", run_id=run_id, seq=seq, number=number)
         if row is None:
             raise _no_such_run()
         return Picture(media=row["media"], data=base64.b64decode(row["data"]))
@@ -406,7 +406,7 @@ class RunDesk(DetachedDesk[Run]):
     def conversation_versions(self, user: str, *, most: int) -> dict[tuple[object, ...], int]:
         """The latest turn of each of these conversations, its version and its marks, and how many events it has had:
         whether the list has changed since one looked."""
-        found = self._store.read(lambda tx: tx.all("conversation_versions", user_name=user, most=most))
+        found = self._store.all("conversation_versions", user_name=user, most=most)
         return {tuple(row[name] for name in ("id", "version", "title", "seen_at")): row["events"] for row in found}
 
     def last_said_or_done(self, runs: Iterable[str]) -> dict[str, RunEvent]:
@@ -426,21 +426,21 @@ class RunDesk(DetachedDesk[Run]):
 
     def is_there(self, conversation: str) -> bool:
         """Whether it was not deleted yet; a conversation has the name of its first run."""
-        return self._store.read(lambda tx: tx.one(self.queries.by_id, id=conversation)) is not None
+        return self._store.one(self.queries.by_id, id=conversation) is not None
 
     def last_event(self, run_id: str) -> int:
         """The number of the last thing that happened in a run."""
-        row = self._store.read(lambda tx: tx.one(self.queries.by_id, id=run_id))
+        row = self._store.one(self.queries.by_id, id=run_id)
         return int(row["events"]) if row else 0
 
     def events(self, run_id: str, *, after: int = 0, most: int = 500) -> list[RunEvent]:
         """What happened in a run after the event with this number."""
-        found = self._store.read(lambda tx: tx.all("run_events", run_id=run_id, after=after, most=most))
+        found = self._store.all("run_events", run_id=run_id, after=after, most=most)
         return [rows.read_event(row) for row in found]
 
     def events_of(self, run_id: str, kind: EventKind) -> list[RunEvent]:
         """All events of one kind."""
-        found = self._store.read(lambda tx: tx.all("run_events_of_kind", run_id=run_id, kind=kind))
+        found = self._store.all("run_events_of_kind", run_id=run_id, kind=kind)
         return [rows.read_event(row) for row in found]
 
     def offers(self, project: Project) -> Mapping[str, Any] | None:
@@ -448,7 +448,7 @@ class RunDesk(DetachedDesk[Run]):
         command, in this very project."""
         only = project.id if project.options.command else None
         wanted = {"user_name": project.owner, "agent": project.options.agent, "project_id": only}
-        row = self._store.read(lambda tx: tx.one("latest_offers", **wanted))
+        row = self._store.one("latest_offers", **wanted)
         return rows.read_event(row).body if row else None
 
     def collect(self, age_ms: int, ending: threading.Event) -> int:

@@ -19,7 +19,7 @@ class ConversationMarks:
         self._store, self._clock = store, clock
 
     def of(self, conversation: str) -> Marks:
-        row = self._store.read(lambda tx: tx.one("marks_of_conversation", id=conversation))
+        row = self._store.one("marks_of_conversation", id=conversation)
         return read_marks(row) if row else Marks()
 
     def name(self, conversation: str, title: str) -> None:

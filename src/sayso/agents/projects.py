@@ -49,7 +49,7 @@ class Projects:
 
     def all(self, owner: str | None = None) -> list[Project]:
         """The projects on this machine, of one owner or of everyone."""
-        found = self._store.read(lambda tx: tx.all("projects", host=self._host, owner=owner))
+        found = self._store.all("projects", host=self._host, owner=owner)
         return [rows.read_project(row) for row in found]
 
     def of(self, owner: str, project_id: int) -> Project:

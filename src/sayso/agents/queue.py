@@ -81,7 +81,7 @@ class MessageQueue:
 
     def due(self) -> list[QueuedMessage]:
         """The first message of each conversation of this machine whose turn has come."""
-        found = [_read(row) for row in self._store.read(lambda tx: tx.all("due_messages", host=self._host))]
+        found = [_read(row) for row in self._store.all("due_messages", host=self._host)]
         return list({message.conversation: message for message in reversed(found)}.values())
 
     def _act(self, query: str, run: Run, message: str, **values: str) -> None:

@@ -21,7 +21,7 @@ from sayso.asks.model import Answer, Ask, Asker, Attachment, Event, NewAsk, Outc
 from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
-from sayso.asks.table import AskTable
+from sayso.asks.table import AskTable, known_ask
 from sayso.clock import Clock, now_ms
 from sayso.errors import (
     AlreadySettled,
@@ -150,7 +150,7 @@ class AskDesk:
 
     def release_the_dead(self) -> int:
         """Let go of asks whose waiting process is gone. How many there were."""
-        waiting = {row["wait_process"] for row in self._store.read(lambda tx: tx.all("waiting_processes"))}
+        waiting = {row["wait_process"] for row in self._store.all("waiting_processes")}
         dead = waiting - self._alive(waiting)
         return sum(self.release_all_of(process, holding.PROCESS_ENDED) for process in dead)
 
@@ -178,7 +178,7 @@ class AskDesk:
     def wait_ids(self) -> set[str]:
         """The ids of the waits that the store knows of this process."""
         process = self._store.bell().process
-        return {row["wait_id"] for row in self._store.read(lambda tx: tx.all("wait_ids", process=process))}
+        return {row["wait_id"] for row in self._store.all("wait_ids", process=process)}
 
     def held_here(self) -> dict[str, Held]:
         """The waits that the store knows of this process, by their ids."""
@@ -307,14 +307,14 @@ class AskDesk:
     # Looking
 
     def get(self, ask_id: str) -> Ask:
-        return self.read(lambda table: table.get(ask_id))
+        return known_ask(ask_id, self._store.one("ask_by_id", id=ask_id))
 
     def find(self, short_id: str) -> Ask:
         """The ask whose id begins so."""
         prefix = short_id.lower().replace("-", "")
         if not prefix or set(prefix) - set("0123456789abcdef"):
             raise NotFound(f"{short_id!r} is not an id. Ids are made of 0-9 and a-f; `sayso list` shows them.")
-        matches = self._store.read(lambda tx: tx.all("asks_by_prefix", prefix=prefix, beyond=prefix + "g"))
+        matches = self._store.all("asks_by_prefix", prefix=prefix, beyond=prefix + "g")
         if len(matches) > 1:
             raise AmbiguousId(short_id, [row["id"] for row in matches])
         if not matches:
@@ -362,13 +362,13 @@ class AskDesk:
 
     def open_of(self, asker: Asker) -> int:
         """How many asks an agent has open, as far as it is known."""
-        row = self._store.read(lambda tx: tx.one("open_asks_of", put_by=asker.source))
+        row = self._store.one("open_asks_of", put_by=asker.source)
         return int(row["size"]) if row else 0
 
     def versions(self) -> dict[str, int]:
         """The ids of all asks that can be answered, oldest first, each with its version: which have changed since one
         looked."""
-        return {row["id"]: row["version"] for row in self._store.read(lambda tx: tx.all("inbox_versions"))}
+        return {row["id"]: row["version"] for row in self._store.all("inbox_versions")}
 
     def versions_of(self, ask_ids: Iterable[str]) -> dict[str, int]:
         """The versions of these asks, but for those that are there no more. One trip for all."""
@@ -381,11 +381,11 @@ class AskDesk:
 
     def sizes(self) -> dict[State, int]:
         """How many asks there are in each state."""
-        counted = {row["state"]: row["size"] for row in self._store.read(lambda tx: tx.all("asks_by_state"))}
+        counted = {row["state"]: row["size"] for row in self._store.all("asks_by_state")}
         return {state: counted.get(state, 0) for state in State}
 
     def inbox_size(self) -> int:
-        row = self._store.read(lambda tx: tx.one("inbox_size"))
+        row = self._store.one("inbox_size")
         return int(row["size"]) if row else 0
 
     def history(
@@ -421,7 +421,7 @@ class AskDesk:
 
     def runs_that_wait(self, owner: str) -> set[str]:
         """The runs of a user that are blocked until somebody answers."""
-        return {row["run_id"] for row in self._store.read(lambda tx: tx.all("runs_that_wait", owner=owner))}
+        return {row["run_id"] for row in self._store.all("runs_that_wait", owner=owner)}
 
     def newest_of_run(self, run: str, tool: str) -> Ask | None:
         """The last ask that this run put by this tool."""
@@ -444,7 +444,7 @@ class AskDesk:
 
     def open_surfaces(self) -> list[Settler]:
         """Where people can see asks right now. Surfaces that died are forgotten."""
-        surfaces = self._store.read(lambda tx: tx.all("surfaces"))
+        surfaces = self._store.all("surfaces")
         living = self._alive({row["process"] for row in surfaces})
         for row in surfaces:
             if row["process"] not in living:
@@ -473,7 +473,7 @@ class AskDesk:
 
     def drafts(self, person: str) -> set[str]:
         """The ids of the asks that this person has begun to answer."""
-        return {row["ask_id"] for row in self._store.read(lambda tx: tx.all("drafts_of", person=person))}
+        return {row["ask_id"] for row in self._store.all("drafts_of", person=person)}
 
     def snooze(self, ask_id: str, person: str, until: int) -> Snoozed:
         """Put an ask off for a person: it is not in their inbox until then, or until there is news of it, or its agent
@@ -630,7 +630,7 @@ class AskDesk:
         return done
 
     def _all(self, query: str, **parameters: object) -> list[Ask]:
-        return self.read(lambda table: table.all(query, **parameters))
+        return [rows.read(row) for row in self._store.all(query, **parameters)]
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[AskTable, Ask], Outcome]) -> Ask:
         def work(table: AskTable) -> Ask:

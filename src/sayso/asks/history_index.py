@@ -251,7 +251,7 @@ def _bits(kept: str) -> int:
 def grow(store: Store, now: Callable[[], int], ending: threading.Event) -> int:
     """Index what is not indexed yet, a block at a time, until `ending` is set. How many blocks were made."""
     made = 0
-    if store.read(lambda tx: tx.all("unfinished_history_blocks")):
+    if store.all("unfinished_history_blocks"):
         store.write(_drop_unfinished)
     while not ending.is_set() and (gap := store.read(lambda tx: _next_gap(tx, now()))):
         if not _make_block(store, gap, ending):

@@ -42,7 +42,7 @@ def clean_up(
 ) -> CleanedUp:
     """Do away with what is overdue. In small steps, on a connection of its own."""
     bounds = keep.bounds(clock())
-    if not store.read(lambda tx: tx.one("overdue", **bounds)):
+    if not store.one("overdue", **bounds):
         return CleanedUp(expired=0, deleted=0)
     with store.aside() as apart:
         apart.write(lambda tx: tx.run("forget_claims", before=bounds["claimed_before"]))

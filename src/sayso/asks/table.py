@@ -18,6 +18,13 @@ from sayso.records import replace
 from sayso.store import Row, Transaction
 
 
+def known_ask(ask_id: str, row: Row | None) -> Ask:
+    """The ask that was looked for by its id."""
+    if row is None:
+        raise NotFound(f"No ask has the id {ask_id!r}. It may have been deleted: ended asks are kept for a while only.")
+    return rows.read(row)
+
+
 class AskTable:
     """The asks as one transaction sees them, and may change them."""
 
@@ -35,12 +42,7 @@ class AskTable:
         """How many asks this transaction has opened."""
 
     def get(self, ask_id: str) -> Ask:
-        row = self.tx.one("ask_by_id", id=ask_id)
-        if row is None:
-            raise NotFound(
-                f"No ask has the id {ask_id!r}. It may have been deleted: ended asks are kept for a while only."
-            )
-        return rows.read(row)
+        return known_ask(ask_id, self.tx.one("ask_by_id", id=ask_id))
 
     def all(self, query: str, **parameters: object) -> list[Ask]:
         return [rows.read(row) for row in self.tx.all(query, **parameters)]

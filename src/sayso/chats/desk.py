@@ -49,10 +49,10 @@ class ChatDesk:
             raise no_such_chat(kind)
 
     def all(self) -> list[ChatAccess]:
-        return [_access(row) for row in self._store.read(lambda tx: tx.all("chats"))]
+        return [_access(row) for row in self._store.all("chats")]
 
     def get(self, kind: ChatKind) -> ChatAccess:
-        row = self._store.read(lambda tx: tx.one("chat", kind=kind))
+        row = self._store.one("chat", kind=kind)
         if row is None:
             raise no_such_chat(kind)
         return _access(row)
@@ -141,12 +141,12 @@ class ChatDesk:
             tx.run("put_chat_link", id=os.urandom(8).hex(), kind=kind, wishes=wishes, now=now, **given)
             return True
 
-        is_there = self._store.read(lambda tx: tx.one("chat_code", hash=_hash(code), kind=kind)) is not None
+        is_there = self._store.one("chat_code", hash=_hash(code), kind=kind) is not None
         return self.link_of(kind, linked[0]) if is_there and self._write(work) else None
 
     def links(self) -> list[ChatLink]:
         """Everyone who is linked anywhere and may still sign in."""
-        return [_link(row) for row in self._store.read(lambda tx: tx.all("chat_links"))]
+        return [_link(row) for row in self._store.all("chat_links")]
 
     def links_in(self, kind: ChatKind) -> list[ChatLink]:
         return [link for link in self.links() if link.kind is kind]
@@ -177,16 +177,16 @@ class ChatDesk:
         self._write(lambda tx: tx.run("note_chat_place", id=message, place=place))
 
     def message(self, message: str) -> SentMessage | None:
-        row = self._store.read(lambda tx: tx.one("chat_message", id=message))
+        row = self._store.one("chat_message", id=message)
         return _message(row) if row else None
 
     def message_at(self, link: ChatLink, place: str) -> SentMessage | None:
-        row = self._store.read(lambda tx: tx.one("chat_message_at", link=link.id, place=place))
+        row = self._store.one("chat_message_at", link=link.id, place=place)
         return _message(row) if row else None
 
     def open_messages(self, kind: ChatKind) -> list[SentMessage]:
         """Those that still ask for something, oldest first."""
-        return [_message(row) for row in self._store.read(lambda tx: tx.all("open_chat_messages", kind=kind))]
+        return [_message(row) for row in self._store.all("open_chat_messages", kind=kind)]
 
     def confirm(self, message: str, since: int | None) -> None:
         """Ask for a second press from now on, or no longer."""

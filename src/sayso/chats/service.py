@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
 """Seconds between two looks whether the process that holds a chat still lives: no bell rings when one dies."""
+GATHER = 0.2
+"""Seconds in which further rings join one look, while there is no chat here that could have something to say."""
 
 
 class Chats:
@@ -66,6 +68,8 @@ class Chats:
                 wait = LOOK_EVERY
             for line, _ in self._lines.values():
                 line.look_again()
+            if not self._lines:
+                await asyncio.sleep(GATHER)
             async with Patience(wait):
                 await rung.wait()
 

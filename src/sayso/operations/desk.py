@@ -158,7 +158,7 @@ class OperationDesk(DetachedDesk[Operation]):
         prefix = short_id.lower()
         if not prefix or set(prefix) - _ID_CHARACTERS:
             raise NotFound(f"{short_id!r} is not an id of an operation. They are made of 0-9 and a-f.")
-        found = self._store.read(lambda tx: tx.all("operations_by_prefix", prefix=prefix, beyond=prefix + "g"))
+        found = self._store.all("operations_by_prefix", prefix=prefix, beyond=prefix + "g")
         ids = [row["id"] for row in found]
         roots = [each for each in ids if each == prefix or "." not in each or "." in prefix]
         if not roots:

@@ -177,7 +177,7 @@ class PermissionLog:
         """How often each rule has decided, or wanted a person to, by its effect and what it is about. With a person:
         of what they may see."""
         counts: dict[str, int] = {}
-        for row in self._store.read(lambda tx: tx.all("log_decisions", since=since, person=person)):
+        for row in self._store.all("log_decisions", since=since, person=person):
             for rule in (chain.read(row).event.about or {}).get("rules", ()):
                 name = f"{rule['effect']} {rule['rule']}"
                 counts[name] = counts.get(name, 0) + 1
@@ -202,12 +202,12 @@ class PermissionLog:
 
     def stats(self, since: int, until: int, person: str | None = None) -> LogStats:
         """How often people were asked since then, and how they decided. With a person: what that person may see."""
-        found = self._store.read(lambda tx: tx.all("log_decisions", since=since, person=person))
+        found = self._store.all("log_decisions", since=since, person=person)
         return stats_of((chain.read(row).event for row in found), since, until)
 
     def projects(self, person: str | None = None, most: int = 100) -> list[str]:
         """Where agents asked for permissions that this person may see."""
-        found = self._store.read(lambda tx: tx.all("log_projects", person=person, most=most))
+        found = self._store.all("log_projects", person=person, most=most)
         return [row["project"] for row in found]
 
     def check(self, noted: str = "") -> LogCheck:

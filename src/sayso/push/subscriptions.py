@@ -68,7 +68,7 @@ class PushDesk:
 
     def all(self) -> list[Subscription]:
         """Those of everybody who is still signed in there."""
-        found = self._store.read(lambda tx: tx.all("pushes", now=self._clock()))
+        found = self._store.all("pushes", now=self._clock())
         return [subscription for row in found if (subscription := self._read(row))]
 
     def _read(self, row: Row) -> Subscription | None:

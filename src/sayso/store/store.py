@@ -60,6 +60,13 @@ class Store(ABC):
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` on one consistent view."""
 
+    def all(self, query: str, /, **parameters: object) -> list[Row]:
+        """What one query finds: cheaper than a `read` where the store is elsewhere."""
+        return self.read(lambda tx: tx.all(query, **parameters))
+
+    def one(self, query: str, /, **parameters: object) -> Row | None:
+        return self.read(lambda tx: tx.one(query, **parameters))
+
     @abstractmethod
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run `work`, make it durable, and ring the bell. On a Conflict `work` runs again."""

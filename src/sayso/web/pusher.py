@@ -44,6 +44,8 @@ SENDERS_OF_ONE = 2
 """The same for one person: services that hold us up delay nobody else."""
 GATHER = 0.02
 """Seconds in which further changes join one look."""
+GATHER_FOR_NOBODY = 0.2
+"""The same while no browser is to be told anything."""
 TRIES = 5
 FIRST_WAIT = 2.0
 """Seconds before a message is sent again, where the service names none; twice as long each time."""
@@ -105,6 +107,8 @@ class Pusher:
             waits += [wait] if wait else []
             for each in outgoing:
                 self._sending.start(self._deliver(each))
+        if not found:
+            await asyncio.sleep(GATHER_FOR_NOBODY)
         return min(waits, default=None)
 
     async def _news_for(
