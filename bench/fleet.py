@@ -1,9 +1,11 @@
 """Many agents on one store: each waits for its person over HTTP, through several `sayso web` on one PostgreSQL.
 
-Usage: python -m bench.fleet [--agents 1000 3000 10000] [--seconds 60] [--faults]
-Each agent has one question open, and asks the next as soon as it is answered. Each person looks at their own inbox and
-answers some of it, so that all together they give as many answers a second as was said. Whoever loses a call makes it
-again, through another server. Every answer that was taken has to reach the agent that asked, once, as it was given.
+Usage: python -m bench.fleet [--agents 1000 3000 10000] [--seconds 60] [--faults] [--client claude-code]
+Each agent has one question open, and asks the next as soon as it is answered. How long one call may wait depends on the
+agent's client; where that is not for ever, it goes on with the next call, as the protocol has it. Each person looks at
+their own inbox and answers some of it, so that all together they give as many answers a second as was said. Whoever
+loses a call makes it again, through another server. Every answer that was taken has to reach the agent that asked,
+once, as it was given.
 With `--faults` the last fleet goes on while a server is killed every ten seconds, and the store is restarted twice.
 Agents and people are one process, so that one clock sees both ends; everything is on one machine, and shares it.
 """
@@ -163,9 +165,11 @@ class Score:
 class Agent:
     """One agent: it asks, waits, and asks again."""
 
-    def __init__(self, number: int, token: str, ports: Sequence[int], score: Score) -> None:
-        self._number, self._token, self._ports, self._score = number, token, ports, score
+    def __init__(self, number: int, client: str, token: str, ports: Sequence[int], score: Score) -> None:
+        self._number, self._client, self._token, self._ports, self._score = number, client, token, ports, score
         self._turn = number
+        self._state: dict[str, str] = {}
+        """What the server wants to be told when the call goes on."""
         self.over = False
 
     async def work(self, first: asyncio.Semaphore) -> None:
@@ -177,19 +181,21 @@ class Agent:
                 if self.over:
                     return
                 self._turn += 1
-                await asyncio.sleep(random.uniform(0.1, 2.0))
+                if not self._state:
+                    await asyncio.sleep(random.uniform(0.1, 2.0))
 
     async def _is_told(self, text: str) -> bool:
         self._score.calls["made"] += 1
         question = {"prompt": text, "options": [{"label": "Yes"}, {"label": "No"}]}
         meta = {
             "protocolVersion": MODERN,
-            "clientInfo": {"name": f"agent-{self._number}", "version": "1"},
+            "clientInfo": {"name": self._client, "version": "1"},
             "clientCapabilities": {},
         }
         params = {
             "name": _ASK,
             "arguments": {"questions": [question]},
+            **self._state,
             "_meta": {
                 **{f"io.modelcontextprotocol/{name}": value for name, value in meta.items()},
                 "threadId": f"thread {self._number}",
@@ -203,7 +209,12 @@ class Agent:
         data: dict[str, Any] = {}
         with suppress(ValueError):
             data = json.loads(lines[-1].removeprefix(b"data: ")) if lines else {}
-        result = data.get("result", {}).get("structuredContent", {})
+        whole = data.get("result", {})
+        result, state = whole.get("structuredContent", {}), whole.get("requestState", "")
+        self._state = {"requestState": state} if state else {}
+        if state:
+            self._score.calls["to be gone on with"] += 1
+            return False
         if result.get("outcome") != "answered":
             self._score.calls[f"ended as {result.get('outcome') or status}"] += 1
             return False
@@ -273,8 +284,8 @@ class People:
 class Fleet:
     """All of them, on one store."""
 
-    def __init__(self, folder: Path, server: Server, address: str, count: int) -> None:
-        self._server, self._address, self.count = server, address, count
+    def __init__(self, folder: Path, server: Server, address: str, count: int, client: str) -> None:
+        self._server, self._address, self.count, self._client = server, address, count, client
         self.replicas = Replicas(folder, address)
         self.score = Score()
         with _opened(self.replicas.environ, folder) as store:
@@ -294,7 +305,7 @@ class Fleet:
         self._empty = self.memory()
         begun, first = time.monotonic(), asyncio.Semaphore(AT_ONCE)
         for number in range(self.count):
-            agent = Agent(number, self._tokens[number % PEOPLE], self.replicas.ports, self.score)
+            agent = Agent(number, self._client, self._tokens[number % PEOPLE], self.replicas.ports, self.score)
             self._agents.append(agent)
             self._working.append(asyncio.create_task(agent.work(first)))
         with _opened(self.replicas.environ, self._folder) as store:
@@ -391,10 +402,12 @@ HEAD = [
 ]
 
 
-async def measured(folder: Path, server: Server, count: int, seconds: float, faults: bool) -> list[list[str]]:
+async def measured(
+    folder: Path, server: Server, count: int, client: str, seconds: float, faults: bool
+) -> list[list[str]]:
     name = f"fleet{count}"
     server.make(name)
-    fleet = Fleet(folder, server, server.address(name), count)
+    fleet = Fleet(folder, server, server.address(name), count, client)
     rows = []
     try:
         gathered = await fleet.gather()
@@ -448,6 +461,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--agents", type=int, nargs="+", default=[1_000, 3_000, 10_000])
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--client", default="claude-code", help="whose calls they are; an unknown one's wait 50 s")
     parser.add_argument("--faults", action="store_true", help="then kill servers and restart the store")
     given = parser.parse_args()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -465,7 +479,7 @@ def main() -> None:
             mine = folder / str(count)
             mine.mkdir()
             last = count == given.agents[-1]
-            found = asyncio.run(measured(mine, server, count, given.seconds, given.faults and last))
+            found = asyncio.run(measured(mine, server, count, given.client, given.seconds, given.faults and last))
             # A large one takes minutes, and may never come to its end.
             print(table(HEAD, found), file=sys.stderr, flush=True)
             rows += found

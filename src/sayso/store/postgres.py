@@ -312,11 +312,11 @@ def _ring(named: frozenset[str] | None) -> str:
 
 def _connection_settings() -> dict[str, Any]:
     patience = {f"keepalives_{what}": value for what, value in _KEEP_ALIVE.items()}
-    return {"row_factory": dict_row, "connect_timeout": CONNECT_SECONDS, **patience}
+    return {"autocommit": True, "row_factory": dict_row, "connect_timeout": CONNECT_SECONDS, **patience}
 
 
 def _connect(address: str) -> Connection:
-    return psycopg.connect(address, autocommit=True, **_connection_settings())
+    return psycopg.connect(address, **_connection_settings())
 
 
 def _without_secrets(address: str) -> str:
