@@ -192,3 +192,11 @@ def test_what_differs_is_named_in_words(change: dict[str, Any], named: str) -> N
     assert differing_parts(shown, now) == (named,)
     one, other = (sequence(shown, last) for last in (shown, now))
     assert differing_parts(one, other) == (f"step 2: {named}",)
+
+
+@pytest.mark.parametrize(
+    ("plan", "title"),
+    [("# Mend the checkout\n\n1. Round\n2. Test", "Plan: Mend the checkout …"), ("Only this", "Plan: Only this")],
+)
+def test_a_plan_is_told_of_by_its_first_line(plan: str, title: str) -> None:
+    assert used(ActionKind.PLAN, "ExitPlanMode", {"plan": plan}).title == title

@@ -76,8 +76,8 @@ class Action:
     @property
     def title(self) -> str:
         """What it is about, in one line that may be cut: enough to recognise it, never enough to decide."""
-        about = _subject(self)
-        return heading(f"{self.tool}: {about}" if about else self.tool, 120)
+        about, tool = _subject(self), "Plan" if self.kind is ActionKind.PLAN else self.tool
+        return heading(f"{tool}: {about}" if about else tool, 120)
 
 
 def action_from(plain: Mapping[str, Any]) -> Action:
@@ -179,11 +179,19 @@ def _changed_paths(given: Mapping[str, Any]) -> list[str]:
     return [change["path"] for change in known if isinstance(change.get("path"), str)]
 
 
+def _first_line(markdown: str) -> str:
+    """Of a text that is read as a whole, what it begins with."""
+    first, _, more = markdown.strip().partition("\n")
+    return first.lstrip("# ") + (" …" if more.strip() else "")
+
+
 def _subject(action: Action) -> str:
     given = action.data.get("input")
     if isinstance(given, Mapping):
         named = (given.get(name) for name in words.SUBJECTS)
         subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
+        if action.kind is ActionKind.PLAN:
+            return _first_line(subject)
         return _shortened(subject, action) or ", ".join(_shortened(path, action) for path in _changed_paths(given))
     if action.kind is ActionKind.SEQUENCE:
         return words.steps(len(action.data["steps"]))
