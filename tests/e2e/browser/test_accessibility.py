@@ -3,15 +3,15 @@ mouse can do, a keyboard can."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from itertools import count
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 from starlette.routing import Route
-from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.browser.conftest import SignIn, sign_in_context
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
 from tests.web.test_log import decide
@@ -24,6 +24,8 @@ from sayso.web import app
 from sayso.web.settings import SENT_TO
 
 _SESSIONS = count()
+DESK: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 OF_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
@@ -33,6 +35,25 @@ OF_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-
 VIOLATIONS = """rules => axe.run(document, { ...rules, resultTypes: ["violations"] }).then(({ violations }) =>
   violations.map(({ id, help, nodes }) => `${id}: ${help} at ${nodes.map(({ target }) => target).join(", ")}`))"""
 """Leaves in the page what axe has to say of all that is well: to send it here takes a third of these tests."""
+
+TOO_SMALL = """() => {
+  const FINGER = 43.5;
+  const seen = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  const inText = (one) => one.matches("a") && getComputedStyle(one).display === "inline"
+    && one.parentElement.innerText.trim() !== one.innerText.trim();
+  const ticked = "input[type=radio], input[type=checkbox], input[type=file]";
+  const pressed = (one) => (one.matches(ticked) && one.labels?.[0]) || one;
+  const all = "a[href], button, summary, select, textarea, input:not([type=hidden]), [role=button]";
+  for (const row of document.querySelectorAll(".rows > .row")) row.style.contentVisibility = "visible";
+  return [...document.querySelectorAll(all)]
+    .filter((one) => seen(one) && !one.matches(".skip") && !inText(one) && seen(pressed(one)))
+    .map((one) => [one.outerHTML.slice(0, 120), pressed(one).getBoundingClientRect()])
+    .filter(([, { width, height }]) => height < FINGER || width < FINGER)
+    .map(([html, { width, height }]) => `${Math.round(width)}x${Math.round(height)} ${html}`);
+}"""
+"""What a finger would miss: all that can be pressed and is less than 44 pixels high or wide, but for links in the midst
+of text, which would tear its lines apart. Of a box to tick, its label counts. Rows far from the screen are laid out
+for it: there are as many in the history as tests before have left."""
 
 
 def violations(page: Page, rules: Mapping[str, Any] = RULES) -> list[str]:
@@ -355,13 +376,32 @@ def test_every_page_there_is_is_looked_at() -> None:
     assert pages == {*PAGES.values(), *IN_TALK, *OF_CONNECTING}
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser, shared_house: House) -> Iterator[BrowserContext]:
+    """One for all pages, with a page that stays open: the process that draws them is started once."""
+    with browser.new_context(viewport=DESK, reduced_motion="reduce", base_url=shared_house.address_of()) as context:
+        context.set_default_timeout(15_000)
+        context.new_page().goto("/healthz")
+        yield context
+
+
+@pytest.fixture
+def page(context: BrowserContext, house: House) -> Iterator[Page]:
+    """Of somebody who is signed in, whatever the one before did."""
+    context.clear_cookies()
+    sign_in_context(context, house)
+    with context.new_page() as page:
+        yield page
+
+
 @pytest.mark.parametrize("show", PAGES)
-def test_axe_finds_nothing_wrong_in_light_and_dark_and_nothing_sticks_out_at_320_pixels(
-    house: House, sign_in: SignIn, show: Callable[[House, Page], None]
+def test_axe_finds_nothing_wrong_in_light_and_dark_nothing_sticks_out_at_320_pixels_and_a_finger_hits_everything(
+    house: House, page: Page, show: Callable[[House, Page], None]
 ) -> None:
-    page = sign_in("/healthz", viewport={"width": 1280, "height": 900})
     show(house, page)
     check_looks(page)
+    turn_into_a_phone(page)
+    assert page.evaluate(TOO_SMALL) == []
 
 
 def check_looks(page: Page) -> None:
@@ -372,6 +412,14 @@ def check_looks(page: Page) -> None:
     assert violations(page, OF_COLOURS) == []
     page.set_viewport_size({"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def turn_into_a_phone(page: Page) -> None:
+    """As a context for phones does it, but for the page that is there: only its styles look at what points."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    devtools.send("Emulation.setDeviceMetricsOverride", {**PHONE, "deviceScaleFactor": 1, "mobile": True})
+    assert page.evaluate("[matchMedia('(pointer: coarse)').matches, innerWidth]") == [True, 390]
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
@@ -460,32 +508,3 @@ def test_a_refused_form_puts_the_focus_on_what_is_wrong(house: House, sign_in: S
     expect(page.get_by_role("alert")).to_be_focused()
     page.get_by_role("link", name="Question 2").press("Enter")
     assert page.evaluate("document.activeElement.id") == "q1"
-
-
-TOO_SMALL = """() => {
-  const FINGER = 43.5;
-  const seen = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-  const inText = (one) => one.matches("a") && getComputedStyle(one).display === "inline"
-    && one.parentElement.innerText.trim() !== one.innerText.trim();
-  const ticked = "input[type=radio], input[type=checkbox], input[type=file]";
-  const pressed = (one) => (one.matches(ticked) && one.labels?.[0]) || one;
-  const all = "a[href], button, summary, select, textarea, input:not([type=hidden]), [role=button]";
-  for (const row of document.querySelectorAll(".rows > .row")) row.style.contentVisibility = "visible";
-  return [...document.querySelectorAll(all)]
-    .filter((one) => seen(one) && !one.matches(".skip") && !inText(one) && seen(pressed(one)))
-    .map((one) => [one.outerHTML.slice(0, 120), pressed(one).getBoundingClientRect()])
-    .filter(([, { width, height }]) => height < FINGER || width < FINGER)
-    .map(([html, { width, height }]) => `${Math.round(width)}x${Math.round(height)} ${html}`);
-}"""
-"""What a finger would miss: all that can be pressed and is less than 44 pixels high or wide, but for links in the midst
-of text, which would tear its lines apart. Of a box to tick, its label counts. Rows far from the screen are laid out
-for it: there are as many in the history as tests before have left."""
-
-
-@pytest.mark.parametrize("show", PAGES)
-def test_a_finger_hits_everything_on_a_phone(
-    house: House, sign_in: SignIn, show: Callable[[House, Page], None]
-) -> None:
-    page = sign_in("/healthz", **PHONE)
-    show(house, page)
-    assert page.evaluate(TOO_SMALL) == []
