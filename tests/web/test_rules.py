@@ -81,6 +81,12 @@ def test_the_rules_are_listed_by_level_with_what_they_say(house: House, owner: B
     assert "\u202e" not in broken
 
 
+def test_who_has_no_rules_reads_first_how_one_comes_about(owner: Browser) -> None:
+    page = owner.get("/rules").text
+    assert page.index("You have none yet") < page.index("The machine’s")
+    assert '<details id="how" open>' in owner.get("/rules/edit").text
+
+
 def test_a_text_is_saved_after_it_was_looked_at_and_then_exactly_that(house: House, owner: Browser, file: Path) -> None:
     decide(house, "git push", because="not now")
     decide(house, "cargo build")

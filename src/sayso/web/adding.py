@@ -23,6 +23,13 @@ from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
 from sayso.web.talk import form_of, may_add_projects, supervisor_of
 
+_FIELDS = {
+    "folder": "The folder",
+    "agent": "The agent",
+    "permission_mode": "The permission mode",
+    "model": "The model",
+}
+"""As the form calls them."""
 _NOT_HERE = "Projects cannot be added from this page. On the machine where Sayso runs: sayso project add DIR"
 
 
@@ -94,7 +101,7 @@ async def _form(
         "project_new.html",
         visitor,
         status=status_of(refused) if refused else 200,
-        refused=str(refused or ""),
+        refused=_in_words(refused),
         allowed=places.allowed,
         places=await site.read(places.listed, [project.directory for project in projects]),
         most=MOST_LISTED,
@@ -104,6 +111,12 @@ async def _form(
         given=options,
         folder=folder,
     )
+
+
+def _in_words(refused: SaysoError | None) -> str:
+    if not isinstance(refused, InvalidInput):
+        return str(refused or "")
+    return " ".join(f"{_FIELDS.get(problem.path, problem.path)} {problem.text}" for problem in refused.problems)
 
 
 def _check_may_add(request: Request, visitor: Visitor) -> None:

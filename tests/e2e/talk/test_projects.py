@@ -64,7 +64,8 @@ def test_what_does_not_fit_is_refused_and_the_field_is_named(home: Stage, code: 
     before = home.projects.all()
     for field, value in wrong.items():
         refused = visitor.post("/projects/new", **{**fitting, field: value})
-        assert (refused.status, f"{field}: is &#39;{value}&#39;; it must be" in refused.text) == (422, True), field
+        told = f"The {field.replace('_', ' ')} is &#39;{value}&#39;; it must be"
+        assert (refused.status, told in refused.text) == (422, True), field
     assert visitor.post("/projects/new", **{**fitting, "csrf": "wrong"}).status == 403
     assert home.projects.all() == before
 
