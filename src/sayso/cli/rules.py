@@ -23,11 +23,8 @@ from sayso.permissions.session_rules import SessionRule
 from sayso.records import asdict
 from sayso.rules.book import RuleBook, Ruling
 from sayso.rules.files import RuleFiles
-from sayso.rules.judge import RuleJudge
 from sayso.rules.places import RuleLevel
-from sayso.rules.reading import read_rules
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile, When
-from sayso.rules.uses import example
 from sayso.text import iso_time, one_line, quoted, spelt_out
 
 HEADER = ("RULE", "DECIDED", "PLACE", "ABOUT")
@@ -92,6 +89,9 @@ def check(action: str, agent: str, as_json: bool) -> None:
     Example:
       sayso rules check 'Bash(git push --force)'
     """
+    from sayso.rules.judge import RuleJudge  # whoever lists rules tries none
+    from sayso.rules.uses import example
+
     config = settings()
     folder = os.path.realpath(config.project)
     try:
@@ -119,6 +119,8 @@ def test(file: Path | None, as_json: bool) -> None:
       sayso rules test
       sayso rules test .sayso/rules.toml
     """
+    from sayso.rules.reading import read_rules
+
     config = settings()
     if file:
         files: tuple[RulesFile, ...] = (read_rules(file.read_bytes(), file, RuleLevel.PERSON),)

@@ -12,7 +12,6 @@ from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
-from sayso.cli.trusting import trust_written
 from sayso.config import NETWORKS, SANDBOXES, Config
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.records import replace
@@ -137,6 +136,8 @@ def init(names: tuple[str, ...], for_user: bool) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = {file: data for name in names if (data := _write_new(file := folder / f"{name}.json", ready[name]))}
     if written and not for_user:
+        from sayso.cli.trusting import trust_written  # only reading needs none of it
+
         trust_written(config, written)
 
 

@@ -14,7 +14,6 @@ from sayso.files import read_regular
 from sayso.records import replace
 from sayso.rules.book import RuleBook
 from sayso.rules.places import RuleLevel, rules_places
-from sayso.rules.reading import read_rules
 from sayso.rules.rule import RulesFault, RulesFile
 
 MOST_BYTES = 1024 * 1024
@@ -65,6 +64,8 @@ def read_file(path: Path, level: RuleLevel) -> tuple[RulesFile, bytes] | None:
         return _faulty(path, level, f"it has more than {MOST_BYTES:,} bytes."), b""
     if level is not RuleLevel.PROJECT and (about.st_mode & stat.S_IWOTH or about.st_uid not in (0, os.geteuid())):
         return _faulty(path, level, "somebody else can write it. Make it your own: chown and chmod o-w."), data
+    from sayso.rules.reading import read_rules  # only where there are some: what reads them is much
+
     return read_rules(data, path, level), data
 
 

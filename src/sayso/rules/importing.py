@@ -8,12 +8,12 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from sayso.jsontext import Relaxed
+from sayso.records import record
 from sayso.rules.pattern import About, pattern
 from sayso.rules.rule import Effect
 from sayso.text import quoted
@@ -24,7 +24,7 @@ Said = tuple[Effect, str]
 """What a client says about a pattern of ours, or about words that may be none."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ImportedRules:
     """`left_out` is what the client allows and no rule of ours can say."""
 
