@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import fcntl
 import gc
 import io
 import json
@@ -21,6 +22,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,8 +38,8 @@ KNOWN = (
     {"LC_ALL": "C.UTF-8"},
 )
 """What Python reads when it starts, in the environments of most tests."""
-STARTED_ANEW = ("server", "guard", "hook", "gate")
-"""What clients call at each step imports only what it needs. Tests that do not look at that fork a server."""
+STARTED_ANEW = ("server", "guard")
+"""A server, and what stands before one, imports only what it needs. Tests that do not look at that fork a server."""
 ALSO_IMPORTED = {"web": ("sayso.mcp_server.http", "sayso.web.app", "sayso.web.serve")}
 """By some commands, when they are called."""
 OF_SERVERS = (
@@ -82,12 +84,19 @@ def run(
 
 
 def start(command: Sequence[str | Path], *, env: Mapping[str, str], **options: Any) -> subprocess.Popen[Any]:
-    """Start it and go on, with options of `subprocess.Popen`: the streams, `cwd`, `text`."""
+    """Start it and go on, with options of `subprocess.Popen`: the streams, `cwd`, `text`. What is started
+    `in_terminal` has that of its standard input for its own."""
     words = [str(word) for word in command]
     if not can_fork(env) or "".join(words[1:2]) in STARTED_ANEW:
-        return subprocess.Popen(words, env=env, **options)
+        return subprocess.Popen(words, env=env, **_of_popen(**options))
     modules = (*_of_commands(), *ALSO_IMPORTED.get("".join(words[1:2]), ()))
     return Copy(_parent(KNOWN.index(_settled(env)), modules), words, env=env, **options)
+
+
+def _of_popen(*, in_terminal: bool = False, **options: Any) -> dict[str, Any]:
+    if in_terminal:
+        options |= {"start_new_session": True, "preexec_fn": take_terminal}
+    return options
 
 
 def can_fork(env: Mapping[str, str]) -> bool:
@@ -130,6 +139,7 @@ class Copy(subprocess.Popen[Any]):
         stdout: Stream = None,
         stderr: Stream = None,
         text: bool = False,
+        in_terminal: bool = False,
     ) -> None:
         self.args, self.returncode = command, None
         with ExitStack() as passed_on:
@@ -140,7 +150,8 @@ class Copy(subprocess.Popen[Any]):
             ]
             self._told, theirs = socket.socketpair()
             order = passed_on.enter_context(tempfile.TemporaryFile())
-            order.write(json.dumps({"argv": command, "cwd": str(cwd), "env": dict(env)}).encode())
+            orders = {"argv": command, "cwd": str(cwd), "env": dict(env), "in_terminal": in_terminal}
+            order.write(json.dumps(orders).encode())
             order.seek(0)
             with theirs:
                 parent.fork([order.fileno(), theirs.fileno(), *fds])
@@ -339,6 +350,9 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     for number, fd in enumerate(streams):
         os.dup2(fd, number)
         os.close(fd)
+    if order["in_terminal"]:
+        os.setsid()
+        take_terminal()
     sys.stdin = sys.__stdin__ = _like(sys.stdin, "rb")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _like(sys.stdout, "wb")  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _like(sys.stderr, "wb")  # type: ignore[misc]
@@ -349,6 +363,12 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     time.tzset()
     sys.argv = order["argv"]
     import_module("sayso.cli").main()
+
+
+def take_terminal() -> None:
+    """Have what is typed at the standard input's terminal, Ctrl-C too: whoever started the tests may ignore that."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _show(argv: Sequence[str], env: Mapping[str, str]) -> None:
@@ -369,7 +389,7 @@ def _like(stream: Any, mode: str) -> Any:
         stream.encoding,
         stream.errors,
         newline="\n",
-        line_buffering=stream is sys.stderr,
+        line_buffering=stream is sys.stderr or os.isatty(stream.fileno()),
     )
 
 

@@ -6,13 +6,12 @@ import fcntl
 import os
 import pty
 import select
-import signal
 import struct
-import subprocess
 import termios
 import time
 from types import TracebackType
 
+from tests import warm
 from tests.cli.program import BIN, Home
 
 SECONDS = 60.0
@@ -24,15 +23,14 @@ class Terminal:
     def __init__(self, home: Home, *arguments: str, columns: int = 100, **env: str) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        self.process = subprocess.Popen(
+        self.process = warm.start(
             [BIN / "sayso", *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             cwd=home.project,
             env={**home.env, **env},
-            start_new_session=True,
-            preexec_fn=_listen_to_ctrl_c,
+            in_terminal=True,
         )
         os.close(theirs)
         self.screen = ""
@@ -100,9 +98,3 @@ class Terminal:
             return False
         self.screen += found.decode(errors="replace").replace("\r\n", "\n")
         return bool(found)
-
-
-def _listen_to_ctrl_c() -> None:
-    """In the new process: the terminal is its own, and whoever started the tests may have had Ctrl-C ignored."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
