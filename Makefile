@@ -11,7 +11,7 @@ OLD := import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3
 # cores are never idle, and what people and programs do is too slow for tests that wait as long as a person would.
 WORKERS ?= 4
 
-.PHONY: start quick test tests lint types compiled test-clients test-claude check bench promises proof fuzz race lock clean
+.PHONY: start quick test tests lint types compiled test-clients test-claude check bench promises proof fuzz mutants race lock clean
 
 # `make start` needs what a user needs, and nothing else.
 $(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
@@ -108,6 +108,13 @@ proof: $(DEV)
 # Junk for the stdio server, its front and the web server.
 fuzz: $(DEV)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+# Makes one small thing of the code wrong at a time, and sees whether a test fails. `make mutants SAMPLE=100 SEED=7
+# PACKAGES=asks` takes fewer of them.
+SAMPLE ?= 400
+PACKAGES ?= asks permissions store operations
+mutants: $(DEV)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m tests.mutants --sample $(SAMPLE) --packages $(PACKAGES) $(if $(SEED),--seed $(SEED))
 
 # A thousand permissions while verdicts, withdrawals, limits and kill -9 cross; then an audit of what really ran.
 ACTIONS ?= 1000
