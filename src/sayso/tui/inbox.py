@@ -393,6 +393,7 @@ class InboxScreen(SaysoScreen[None]):
         self._rearrange()
         if self.query_one("#filter", Input).value.strip():
             self.query_one(AskList).action_first()
+        self.refresh()  # with the letter: the list by itself would be drawn one frame after it
 
     @on(Input.Submitted, "#filter")
     def _open_found(self) -> None:
