@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -84,6 +85,25 @@ def new_context(browser: Browser) -> Iterator[NewContext]:
     yield new
     for context in opened:
         context.close()
+
+
+@contextmanager
+def lasting_context(browser: Browser, house: House, **options: Any) -> Iterator[BrowserContext]:
+    """A browser for many tests that leave nothing behind in it. A page stays open: the process that draws them all is
+    started once."""
+    with browser.new_context(**{**STILL, "base_url": house.address_of(), **options}) as context:
+        context.set_default_timeout(15_000)
+        context.new_page().goto("/healthz")
+        yield context
+
+
+@contextmanager
+def lasting_page(context: BrowserContext, house: House) -> Iterator[Page]:
+    """A page in it, of somebody who is signed in, whatever became of the one before."""
+    context.clear_cookies()
+    sign_in_context(context, house)
+    with context.new_page() as page:
+        yield page
 
 
 def _sign_in(new_context: NewContext, house: House, path: str = "/", user: str = USER, **options: Any) -> Page:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 from starlette.routing import Route
-from tests.e2e.browser.conftest import SignIn, sign_in_context
+from tests.e2e.browser.conftest import SignIn, lasting_context, lasting_page
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
 from tests.web.test_log import decide
@@ -378,19 +378,13 @@ def test_every_page_there_is_is_looked_at() -> None:
 
 @pytest.fixture(scope="module")
 def context(browser: Browser, shared_house: House) -> Iterator[BrowserContext]:
-    """One for all pages, with a page that stays open: the process that draws them is started once."""
-    with browser.new_context(viewport=DESK, reduced_motion="reduce", base_url=shared_house.address_of()) as context:
-        context.set_default_timeout(15_000)
-        context.new_page().goto("/healthz")
+    with lasting_context(browser, shared_house, viewport=DESK) as context:
         yield context
 
 
 @pytest.fixture
 def page(context: BrowserContext, house: House) -> Iterator[Page]:
-    """Of somebody who is signed in, whatever the one before did."""
-    context.clear_cookies()
-    sign_in_context(context, house)
-    with context.new_page() as page:
+    with lasting_page(context, house) as page:
         yield page
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request, expect
-from tests.e2e.browser.conftest import PHONE, SignIn
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from tests.e2e.browser.conftest import PHONE, SignIn, lasting_context, lasting_page
 from tests.web.house import House, new_ask
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question, Settler
@@ -60,11 +61,22 @@ def settle(house: House, ask: Ask, text: str) -> None:
     house.desk.answer(ask.id, answers, Settler(person=text, surface=text))
 
 
+@pytest.fixture(scope="module")
+def phone(browser: Browser, shared_house: House) -> Iterator[BrowserContext]:
+    with lasting_context(browser, shared_house, **PHONE) as context:
+        yield context
+
+
+@pytest.fixture
+def page(phone: BrowserContext, house: House) -> Iterator[Page]:
+    with lasting_page(phone, house) as page:
+        yield page
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_hostile_text_in_every_field_does_nothing(house: House, sign_in: SignIn, attack: str) -> None:
+def test_hostile_text_in_every_field_does_nothing(house: House, page: Page, attack: str) -> None:
     text = ATTACKS[attack]
     held = house.hold(hostile_ask(text))
-    page = sign_in("/healthz", **PHONE)
     foreign, problems = watch(page, house)
     for path in ("/", f"/asks/{held.ask.id}"):
         look_at(page, path)
