@@ -151,6 +151,7 @@ class Copy(subprocess.Popen[Any]):
             self._told, theirs = socket.socketpair()
             order = passed_on.enter_context(tempfile.TemporaryFile())
             orders = {"argv": command, "cwd": str(cwd), "env": dict(env), "in_terminal": in_terminal}
+            orders["outlives_terminal"] = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as under nohup
             order.write(json.dumps(orders).encode())
             order.seek(0)
             with theirs:
@@ -356,6 +357,7 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     sys.stdin = sys.__stdin__ = _like(sys.stdin, "rb")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _like(sys.stdout, "wb")  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _like(sys.stderr, "wb")  # type: ignore[misc]
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if order["outlives_terminal"] else signal.SIG_DFL)
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
