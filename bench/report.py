@@ -19,6 +19,7 @@ PROGRAMS = {
     "latency": "A question and its answer on their way",
     "commands": "Starting a command",
     "growth": "As things grow",
+    "fleet": "Many agents on one store",
     "tui": "The terminal inbox",
     "web": "The web inbox",
     "page": "The inbox in a browser",
