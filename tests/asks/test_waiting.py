@@ -24,6 +24,7 @@ from tests.postgres import Server
 
 from sayso.asks import waiting as waiting_module
 from sayso.asks.desk import AskDesk, Held
+from sayso.asks.holding import release_each
 from sayso.asks.model import Ask, State
 from sayso.asks.waiting import Waiting
 from sayso.bridge import Patience, seen_through
@@ -259,6 +260,26 @@ async def test_a_wait_that_others_took_for_dead_is_put_back(open_shared: OpenSto
         assert (await waiting.outcome(held)).answer("1") == RED[0]
 
 
+async def test_many_waits_that_others_took_for_dead_are_put_back_together_and_the_deleted_ones_end(
+    open_shared: OpenStore, often: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting_module, "PUT_BACK_AT_ONCE", 4)
+    other = AskDesk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = [await waiting.hold(ask(f"Question {number}?")) for number in range(9)]
+
+        def take_for_dead() -> None:
+            other.change(lambda table: release_each(table, [(one, "its process ended") for one in held]))
+            other.answer(held[0].ask.id, RED, ANNA)
+            other.change(lambda table: table.tx.run("delete_ask", id=held[1].ask.id, tool=held[1].ask.tool))
+
+        await anyio.to_thread.run_sync(take_for_dead)
+        assert (await waiting.outcome(held[0])).answer("1") == RED[0]
+        with pytest.raises(NotFound, match=held[1].ask.id):
+            await waiting.outcome(held[1])
+        await until(lambda: {one.wait.id for one in held[2:]} <= set(waiting.desk.wait_ids()))
+
+
 async def test_an_answer_given_while_others_took_us_for_dead_still_arrives(open_shared: OpenStore, often: None) -> None:
     other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:
@@ -388,6 +409,7 @@ IDLE = """
 import sys
 import anyio
 from sayso.asks.desk import AskDesk, Held
+from sayso.asks.holding import release_each
 from sayso.clock import now_ms
 from sayso.asks.waiting import Waiting
 from sayso.bridge import Patience, seen_through

@@ -136,6 +136,10 @@ class AskDesk:
         """Put a wait back that others took for dead while this process was cut off. The ask as it is now."""
         return self.change(lambda table: holding.take_again(table, held))
 
+    def hold_each_again(self, waits: Sequence[Held]) -> dict[str, Ask | NotFound]:
+        """The same for several, by the ids of the waits."""
+        return self.change(lambda table: holding.take_each_again(table, waits))
+
     def release(self, held: Held, why: str) -> Ask:
         """The wait is over without an outcome: the ask stays open and unattended."""
         return self.change(lambda table: holding.release(table, held, why))

@@ -87,6 +87,16 @@ def take_again(table: AskTable, held: Held) -> Ask:
     return ask if ask.wait or ask.delivered or ran_out else take(table, ask, held.wait)
 
 
+def take_each_again(table: AskTable, waits: Sequence[Held]) -> dict[str, Ask | NotFound]:
+    found: dict[str, Ask | NotFound] = {}
+    for held in waits:
+        try:
+            found[held.wait.id] = take_again(table, held)
+        except NotFound as error:
+            found[held.wait.id] = error
+    return found
+
+
 def is_held(ask: Ask, held: Held) -> bool:
     """Whether it still is this very wait that holds the ask."""
     return ask.wait is not None and ask.wait.id == held.wait.id

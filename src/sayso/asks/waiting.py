@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from types import TracebackType
 
 from sayso.asks.desk import AskDesk, Held
@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 CONFIRM_AFTER = 15.0
 """Seconds after something has happened until it is checked that the store and we know of the same waits."""
+PUT_BACK_AT_ONCE = 50
+"""How many waits come back in one transaction: with each of its own, a thousand of them would take minutes."""
 
 
 class Waiting:
@@ -178,21 +180,25 @@ class Waiting:
     async def _confirm(self) -> None:
         """Put back waits that others ended because they took us for dead; end those that nobody here waits on."""
         known = await self.do(self.desk.wait_ids)
-        for held, end in [entry for wait_id, entry in self._ends.items() if wait_id not in known]:
+        gone = [wait_id for wait_id in self._ends if wait_id not in known]
+        for start in range(0, len(gone), PUT_BACK_AT_ONCE):
             # While others were put back, its call may have ended.
-            if held.wait.id in self._ends and not end.done():
-                await self._put_back(held)
+            there = [self._ends[each] for each in gone[start : start + PUT_BACK_AT_ONCE] if each in self._ends]
+            await self._put_back([held for held, end in there if not end.done()])
+            # Nor do answers to those that are back wait for the rest.
+            await self._resolve()
         await self.leaving.end_strays(known - self._ends.keys())
 
-    async def _put_back(self, held: Held) -> None:
-        try:
-            ask = await self.do(self.desk.hold_again, held)
-        except NotFound as error:
-            if (entry := self._ends.get(held.wait.id)) and not entry[1].done():
-                entry[1].set_exception(error)
-            return
-        if ask.state is not State.PENDING:
-            self._end(held.wait.id, ask)
+    async def _put_back(self, waits: Sequence[Held]) -> None:
+        found = await self.do(self.desk.hold_each_again, waits)
+        for held in waits:
+            ask, entry = found[held.wait.id], self._ends.get(held.wait.id)
+            if entry is None or entry[1].done():
+                continue  # its call has ended: where the wait came back all the same, it is a stray
+            if isinstance(ask, NotFound):
+                entry[1].set_exception(ask)
+            elif ask.state is not State.PENDING:
+                entry[1].set_result(ask)
 
     @property
     def in_hand(self) -> set[str]:
