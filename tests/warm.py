@@ -191,7 +191,8 @@ class Copy(subprocess.Popen[Any]):
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has just ended, and how is about to be told
+                os.kill(self.pid, number)
 
     def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
         with ThreadPoolExecutor(3) as threads:
