@@ -184,7 +184,8 @@ class Waiting:
         for start in range(0, len(gone), PUT_BACK_AT_ONCE):
             # While others were put back, its call may have ended.
             there = [self._ends[each] for each in gone[start : start + PUT_BACK_AT_ONCE] if each in self._ends]
-            await self._put_back([held for held, end in there if not end.done()])
+            if waits := [held for held, end in there if not end.done()]:
+                await self._put_back(waits)
             # Nor do answers to those that are back wait for the rest.
             await self._resolve()
         await self.leaving.end_strays(known - self._ends.keys())
@@ -192,13 +193,9 @@ class Waiting:
     async def _put_back(self, waits: Sequence[Held]) -> None:
         found = await self.do(self.desk.hold_each_again, waits)
         for held in waits:
-            ask, entry = found[held.wait.id], self._ends.get(held.wait.id)
-            if entry is None or entry[1].done():
-                continue  # its call has ended: where the wait came back all the same, it is a stray
-            if isinstance(ask, NotFound):
-                entry[1].set_exception(ask)
-            elif ask.state is not State.PENDING:
-                entry[1].set_result(ask)
+            ask = found[held.wait.id]
+            if isinstance(ask, NotFound) or ask.state is not State.PENDING:
+                self._end(held.wait.id, ask)
 
     @property
     def in_hand(self) -> set[str]:
@@ -211,6 +208,10 @@ class Waiting:
             return held
         return replace(held, ask=end.result())
 
-    def _end(self, wait_id: str, ask: Ask) -> None:
+    def _end(self, wait_id: str, ask: Ask | NotFound) -> None:
+        """Unless its call has ended: a wait that nobody is there for any more is a stray."""
         if (entry := self._ends.get(wait_id)) and not entry[1].done():
-            entry[1].set_result(ask)
+            if isinstance(ask, NotFound):
+                entry[1].set_exception(ask)
+            else:
+                entry[1].set_result(ask)

@@ -145,15 +145,15 @@ class PostgresStore(Store):
             return work(PostgresTransaction(connection))
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
-        with self._one_query() as connection:
-            return connection.all(query, **parameters)
+        with self._single() as tx:
+            return tx.all(query, **parameters)
 
     def one(self, query: str, /, **parameters: object) -> Row | None:
-        with self._one_query() as connection:
-            return connection.one(query, **parameters)
+        with self._single() as tx:
+            return tx.one(query, **parameters)
 
     @contextmanager
-    def _one_query(self) -> Iterator[PostgresTransaction]:
+    def _single(self) -> Iterator[PostgresTransaction]:
         """For a single query, which sees one state of the store by itself: two round trips less than a transaction."""
         with _explained(self.where), self._pool.lent() as connection:
             yield PostgresTransaction(connection)
