@@ -34,7 +34,7 @@ from sayso.toolfiles.guidance import start_hint
 
 logger = logging.getLogger(__name__)
 
-FIRST_MOMENT = 1.0
+FIRST_MOMENT = 10.0
 """Seconds that a background call waits at most to hear that its command runs, or could not be started."""
 
 NEWS_SHARE = 4

@@ -139,7 +139,7 @@ def test_a_relay_that_knows_no_better_is_polled_every_two_seconds_and_no_oftener
             assert {"p=5", f"streamToken={FILE['streamToken']}"} <= set(query.split("&"))
             times = [poll.at for poll in polls]
             assert len(times) == 3
-            assert all(later - earlier > 1.9 for earlier, later in pairwise(times))
+            assert all(later - earlier > 1.5 for earlier, later in pairwise(times))
             relay.answer = {"answer": "in my own words", "selectedOptions": []}
             assert _said(agent, "And?", options=OPTIONS) == "User answered: in my own words"
             relay.status = 403

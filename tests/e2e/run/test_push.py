@@ -73,6 +73,9 @@ def test_a_modern_client_is_told_on_the_stream_it_opened(place: Place) -> None:
         with one.listening(resource_subscriptions=[uri]) as next_event:
             gate.touch()
             assert next_event() == ResourceUpdated(uri=uri)
+            # That it runs may have been news too.
+            while "failed" not in one.read(uri):
+                assert next_event() == ResourceUpdated(uri=uri)
         assert "failed with exit code 5" in one.read(uri)
         assert one.resources()[uri].name == f"bg {running}"
 
