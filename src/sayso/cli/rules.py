@@ -24,7 +24,7 @@ from sayso.records import asdict
 from sayso.rules.book import RuleBook, Ruling
 from sayso.rules.files import RuleFiles
 from sayso.rules.places import RuleLevel
-from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile, When
+from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile, When, written_rule
 from sayso.text import iso_time, one_line, quoted, spelt_out
 
 HEADER = ("RULE", "DECIDED", "PLACE", "ABOUT")
@@ -155,7 +155,6 @@ def suggest(as_json: bool) -> None:
       sayso rules suggest
     """
     from sayso.permissions.suggesting import suggestions
-    from sayso.rules.importing import written_rule
 
     config = settings()
     with open_desks(config) as desks:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any
 from sayso.jsontext import Relaxed
 from sayso.records import record
 from sayso.rules.pattern import About, pattern
-from sayso.rules.rule import Effect
-from sayso.text import quoted
+from sayso.rules.rule import Effect, written_rule
+from sayso.setting_values import toml
 
 _PLAIN = "when = { plain = true }\n"
 
@@ -41,12 +40,6 @@ class ImportedRules:
         return "\n".join(
             written_rule(effect, texts, _PLAIN if plain else "") for (effect, plain), texts in groups.items()
         )
-
-
-def written_rule(effect: Effect, texts: Iterable[str], when: str = "") -> str:
-    """A rule as it stands in a file."""
-    lines = "".join(f"  {quoted(text, 1_000)},\n" for text in texts)
-    return f"[[rule]]\n{effect.value} = [\n{lines}]\n{when}"
 
 
 def is_plain(effect: Effect, said: str) -> bool:
@@ -130,7 +123,7 @@ def _gemini(text: str) -> Iterator[Said]:
         yield from ((Effect.DENY, _gemini_tool(str(said))) for said in tools.get("exclude", ()))
         return
     decisions = {"allow": Effect.ALLOW, "deny": Effect.DENY}
-    for rule in tomllib.loads(text).get("rule", ()):
+    for rule in toml(text).get("rule", ()):
         effect = decisions.get(rule.get("decision"), Effect.ASK)
         prefixes = rule.get("commandPrefix", [])
         if effect is Effect.ALLOW:

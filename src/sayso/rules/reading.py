@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from sayso.rules.pattern import About, Pattern, pattern
 from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Approvers, Effect, Rule, RulesFault, RulesFile, When
 from sayso.rules.uses import Ground, example, use_of
-from sayso.setting_values import duration
+from sayso.setting_values import duration, toml
 from sayso.text import did_you_mean, quoted
 from sayso.trust import content_hash
 
@@ -42,10 +41,10 @@ def read_rules(data: bytes, file: Path, level: RuleLevel) -> RulesFile:
     reading = _Reading(file, level)
     try:
         reading.text = data.decode("utf-8-sig")
-        said = tomllib.loads(reading.text)
+        said = toml(reading.text)
     except UnicodeDecodeError:
         reading.fault("it is no UTF-8 text. Save it as UTF-8.")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         reading.fault(f"it is no valid TOML: {error}.", _line_in(str(error)) or reading.text.count("\n") + 1)
     else:
         reading.read(said)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
 from sayso.records import field, record
 from sayso.rules.pattern import Pattern
 from sayso.rules.places import RuleLevel
+from sayso.text import quoted
 
 
 class Effect(StrEnum):
@@ -101,3 +102,9 @@ class RulesFile:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     trusted: bool = True
     """Whether what it allows counts."""
+
+
+def written_rule(effect: Effect, texts: Iterable[str], when: str = "") -> str:
+    """A rule as it stands in a file."""
+    lines = "".join(f"  {quoted(text, 1_000)},\n" for text in texts)
+    return f"[[rule]]\n{effect.value} = [\n{lines}]\n{when}"

@@ -1,10 +1,9 @@
 """What a tool file says, as plain frozen data. Each field of the format is declared here, and nowhere else.
 
 `format.py` makes the table of it that the validator, the published JSON Schema and the reference read, and `leaves.py`
-the MCP tools. Nothing here reads files or runs anything.
+the MCP tools. Nothing here reads files or runs anything. Annotations are evaluated here, unlike elsewhere: the table is
+made of them whenever a process needs it, and to evaluate them one by one takes twice the time.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -329,7 +328,7 @@ class Subcommand(Runnable, Settings):
         "The word. `default` adds none, neither to the command nor to the tool's name.", pattern=NAME, max_size=52
     )
     description: str = told("What it does, as the model reads it.")
-    subcommand: tuple[Subcommand, ...] = told("Subcommands below it.", default=(), max_size=200)
+    subcommand: tuple["Subcommand", ...] = told("Subcommands below it.", default=(), max_size=200)
     options: tuple[OptionSpec, ...] = told("Its options, in the order of the command line.", default=(), max_size=100)
     positional_args: tuple[OptionSpec, ...] = told("Arguments without a flag, in order.", default=(), max_size=20)
     positional_args_first: bool = told("Put them before the options.", default=False)
@@ -356,7 +355,7 @@ class ToolFile(Runnable, Settings):
     name: str = told("First word of the names of its MCP tools.", pattern=NAME, max_size=52)
     description: str = told("What the program is for.")
     command: str = told("The program, with any words that always come first. Words with spaces go in quotes.")
-    subcommand: tuple[Subcommand, ...] = told(
+    subcommand: tuple["Subcommand", ...] = told(
         "Its subcommands. Without any, the command itself is the one tool.", default=(), max_size=200
     )
     input_schema: Mapping[str, object] | None = told(
