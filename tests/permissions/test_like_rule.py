@@ -247,6 +247,7 @@ def test_no_rule_is_offered_for_what_none_can_allow(desks: Desks, config: Config
     assert "every call of the tool already" in offers(whole, me.person).why_not
     nameless = asked(desks, shell(config, "ls"), asker(config, session=""))
     assert offers(nameless, me.person).reaches == (PROJECT, EVERYWHERE)
+    assert "somebody else’s account" in offers(nameless, "ben-of-the-team").why_not
 
 
 def test_hindsight_tells_what_the_rule_would_have_matched_and_what_not(

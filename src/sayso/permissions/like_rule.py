@@ -42,6 +42,7 @@ _LOOKED_INTO = ("shell", "edit", "read", "fetch")
 ELSEWHERE = "its agent works on another machine, whose rules are not here"
 WHOLE_TOOL = "an allow of this holds for every call of the tool already"
 SEVERAL = "several have to agree to it"
+NOT_YOURS = "you decide here for somebody else’s account"
 NO_RULE_FOR_IT = "no rule can be made of this"
 EMPTY = "write what it is to allow, one pattern on each line, such as Bash(npm test *)."
 UNSEEN = "it has characters that cannot be seen."
@@ -163,8 +164,11 @@ class LikeRules:
         use = self._use(action, ask.asker)
         if use.doubts:
             return LikeOffer(why_not=use.doubts[0])
+        reaches = self._reaches(ask.asker, person)
+        if not reaches:
+            return LikeOffer(why_not=NOT_YOURS)
         texts = ("\n".join(patterns) for patterns in proposals(action.plain, use))
-        return LikeOffer(texts=tuple(texts), reaches=self._reaches(ask.asker, person))
+        return LikeOffer(texts=tuple(texts), reaches=reaches)
 
     def refusal(self, ask: Ask, rule: LikeRule, person: str) -> str:
         """Why this rule cannot be made; empty when it can."""

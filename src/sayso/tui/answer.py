@@ -532,7 +532,7 @@ class AnswerScreen(SettlingScreen):
         finally:
             if self._finding_out is look:
                 self._finding_out = None
-        if found.offer.why_not or not found.offer.reaches:
+        if found.offer.why_not:
             self.warn(self.shared.texts.like_none.format(why=one_line(found.offer.why_not, 300)))
         elif self.alive:
             self._show_rule(found)

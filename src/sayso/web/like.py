@@ -23,7 +23,7 @@ from sayso.web.pages import page
 from sayso.web.permission_card import NOT_SHOWN, PermissionCard, card_of, unopened_refusal
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
-from sayso.web.views import after_settling, begun_elsewhere, crowd_of, form_of, news_of, why_no_rule
+from sayso.web.views import after_settling, begun_elsewhere, crowd_of, form_of, news_of
 
 SAVE, LOOK, TAKE = "allow-like", "look", "take-"
 """What the buttons are called; the last is followed by the number of a proposed rule."""
@@ -41,11 +41,10 @@ async def show(request: Request) -> Response:
         return RedirectResponse(f"/asks/{ask.id}", 303)
     asked = request.query_params
     crowd, origin = crowd_of(ask, asked.get("crowd", "")), asked.get("from", "")
-    why_not = await site.do(why_no_rule, site, visitor, ask)
-    if why_not and not origin:
+    shown = await site.do(_look, site, visitor, ask)
+    if shown.offer.why_not and not origin:
         # Its own page says why, and has what can be done instead.
         return RedirectResponse(f"/asks/{ask.id}{f'?crowd={crowd}' if crowd else ''}#no-rule", 303)
-    shown = await site.do(_look, site, visitor, ask)
     return await _page(request, visitor, ask, shown, crowd=crowd, origin=origin)
 
 
@@ -137,7 +136,6 @@ async def _page(
         ask=ask,
         card=card_of(ask),
         shown=shown,
-        why_no_rule=await site.do(why_no_rule, site, visitor, ask),
         mark=_mark(ask, shown.rule),
         seen=seen,
         refused=refused or begun,

@@ -317,6 +317,8 @@ async def _ask_page(
     site, crowd = site_of(request), crowd_of(ask, request.query_params.get("crowd", ""))
     inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
     put_off = await site.do(snoozed_by, site, visitor.user) if ask.state.answerable else []
+    likes, is_wanted = site.permissions.likes, ask.state.answerable and ask.wanted
+    offer = await site.do(likes.offer, ask, visitor.user) if is_wanted else None
     render = partial(
         page,
         request,
@@ -340,17 +342,11 @@ async def _ask_page(
         events=await site.do(site.desk.events, ask.id),
         made=await site.do(site.desks.log.rules_made_of, ask.id) if ask.outcome and ask.wanted else [],
         no_rule="no-rule" in request.query_params,
-        why_no_rule=await site.do(why_no_rule, site, visitor, ask) if ask.state.answerable and ask.wanted else "",
+        why_no_rule=offer.why_not if offer else "",
         sent=await _marker(request, "sent", visitor),
     )
     # Long Markdown takes its time; nobody else should have to wait for it.
     return await site.read(render)
-
-
-def why_no_rule(site: Site, visitor: Visitor, ask: Ask) -> str:
-    """Why this person can make no rule of a permission; empty when they can."""
-    offer = site.permissions.likes.offer(ask, visitor.user)
-    return offer.why_not or ("" if offer.reaches else "you decide here for somebody else’s account")
 
 
 async def after_settling(request: Request, visitor: Visitor, ask: Ask, crowd: str) -> str:
