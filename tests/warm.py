@@ -31,7 +31,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, cast
 
 KNOWN = (
     {"LANG": "C.UTF-8", "PYTHONWARNINGS": "error"},
@@ -65,6 +65,10 @@ TAKEN_APART = ("__main__", "_warnings", "builtins", "encodings", "io", "os", "sy
 ROOM = 8_000
 """Bytes of a copy's memory for its command line, and as many for its environment."""
 _READ_AT_START = ("LANG", "LC_", "PYTHON")
+TOLD: dict[str, str] = {}
+"""What processes that fork are told besides, in their environment."""
+MUTANTS = "SAYSO_MUTANTS"
+"""What `tests.mutants` wants of them."""
 
 Stream = int | IO[Any] | None
 
@@ -267,7 +271,7 @@ class Parent:
         with theirs:
             fd = theirs.fileno()
             command = [sys.executable, __file__, str(fd), *self._modules, "_" * ROOM]
-            return subprocess.Popen(command, env={**KNOWN[self._known], "_": "_" * ROOM}, pass_fds=[fd]), ours
+            return subprocess.Popen(command, env={**KNOWN[self._known], **TOLD, "_": "_" * ROOM}, pass_fds=[fd]), ours
 
     def _end(self) -> None:
         self._line.close()
@@ -275,6 +279,11 @@ class Parent:
 
 
 _parent = cache(Parent)
+
+
+def forget_parents() -> None:
+    """What is forked from now on comes from processes that are started anew."""
+    _parent.cache_clear()
 
 
 # The process that forks
@@ -288,6 +297,7 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
         import_module(name)
     if "sayso.web.app" in modules:
         _read_templates()
+    begin = _for_mutants()
     kept |= {name: module for name, module in sys.modules.items() if name.partition(".")[0] not in TAKEN_APART}
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     gc.collect()
@@ -300,10 +310,19 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
         if fork_or_tell(fds[1]) == 0:
             control.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _see_through(*fds)
+            _see_through(begin, *fds)
             return
         for fd in fds:
             os.close(fd)
+
+
+def _for_mutants() -> Callable[[], None]:
+    """What every copy has to do first."""
+    if MUTANTS not in os.environ:
+        return lambda: None
+    sys.path.append(str(Path(__file__).parent.parent))
+    prepare = import_module("tests.mutants.copies").prepare
+    return cast(Callable[[], None], prepare(os.environ[MUTANTS]))
 
 
 def _read_templates() -> None:
@@ -329,7 +348,7 @@ def _let_be(kept: dict[str, ModuleType]) -> None:
         sys.modules.pop(name, None)
 
 
-def _see_through(order: int, report: int, *streams: int) -> None:
+def _see_through(begin: Callable[[], None], order: int, report: int, *streams: int) -> None:
     """Tell the pids of the copy and of this process, then how the copy ended, which returns from here by itself."""
     pid = fork_or_tell(report)
     if pid is None:
@@ -337,7 +356,7 @@ def _see_through(order: int, report: int, *streams: int) -> None:
     if pid == 0:
         os.close(report)
         with open(order, "rb") as file:
-            _become(json.load(file), streams)
+            _become(json.load(file), streams, begin)
         return
     for fd in (order, *streams):
         os.close(fd)
@@ -348,7 +367,7 @@ def _see_through(order: int, report: int, *streams: int) -> None:
     os._exit(0)
 
 
-def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
+def _become(order: Mapping[str, Any], streams: Sequence[int], begin: Callable[[], None]) -> None:
     for number, fd in enumerate(streams):
         os.dup2(fd, number)
         os.close(fd)
@@ -365,6 +384,7 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     _show(order["argv"], order["env"])
     time.tzset()
     sys.argv = order["argv"]
+    begin()
     import_module("sayso.cli").main()
 
 
