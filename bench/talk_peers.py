@@ -29,6 +29,7 @@ from bench.wire import own_memory
 from playwright.sync_api import sync_playwright
 from scripts.install_browser import find
 from tests.e2e.browser.conftest import FLAGS, sign_in_context
+from tests.e2e.clients.install import CACHE
 from tests.e2e.programs.fetch import node, programs
 from tests.e2e.programs.model import Json, Model, say, told
 from tests.e2e.talk.real_agents import CLAUDE, CODEX, GEMINI, RealAgent, claude_variables, commands, move_in, project_of
@@ -43,6 +44,8 @@ PAGE_SECONDS = 8.0
 """In which a page that was opened asks for all that it wants."""
 AIMS = {"send to model request": 150, "model request to card": 150, "click to command": 100}
 """Milliseconds, each the median."""
+PROGRAMS = str(CACHE / "programs-")
+"""With which the paths of programs from npm begin. To know it, nobody has to fetch them."""
 
 
 class Script:
@@ -205,7 +208,7 @@ def _memory(server: Sequence[psutil.Process], session: Sequence[psutil.Process])
 
 def _is_agent(process: psutil.Process) -> bool:
     """Whether it is a program from npm, also one that node runs."""
-    program, place = process.exe(), str(programs().parent)
+    program, place = process.exe(), PROGRAMS
     return place in program or (Path(program).name == "node" and place in " ".join(process.cmdline()))
 
 
