@@ -347,7 +347,7 @@ class TwoProcesses(RuleBasedStateMachine):
 
 TestTwoProcesses = TwoProcesses.TestCase
 TestTwoProcesses.settings = settings(
-    max_examples=50,
+    max_examples=25,
     stateful_step_count=40,
     report_multiple_bugs=False,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],

@@ -66,7 +66,7 @@ def problems_of(read: Callable[[], object]) -> Sequence[Problem]:
     return ()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(raw=arguments)
 def test_any_arguments_are_read_or_refused_in_words(raw: dict[str, Any]) -> None:
     for read in READERS:
