@@ -111,14 +111,13 @@ def test_the_server_refuses_an_allow_that_comes_with_the_words_of_a_no(house: Ho
 
 
 @pytest.mark.parametrize("script", [True, False])
-@pytest.mark.parametrize("key", ["Enter", "Control+Enter"])
 @pytest.mark.finding("F-01", "F-02")
-def test_no_key_in_any_other_field_sends_anything(house: House, sign_in: SignIn, script: bool, key: str) -> None:
+def test_no_key_in_any_other_field_sends_anything(house: House, sign_in: SignIn, script: bool) -> None:
     asks = [
         house.ask(confirm(), text("Why?", required=False)),
         house.ask(select()),
         house.ask(select(), multi_select("And which?")),
-        permission(house, f"make {key} {script}"),
+        permission(house, f"make sent {script}"),
     ]
     page = sign_in("/settings", java_script_enabled=script)
     for ask in asks:
@@ -128,17 +127,17 @@ def test_no_key_in_any_other_field_sends_anything(house: House, sign_in: SignIn,
                 page.get_by_role("radio", name=name).check()
         # Only what is refused for its own sake may be refused: what is shown could be read by now.
         expect(page.locator("form[data-answer]")).not_to_have_attribute("aria-disabled", "true")
-        pressed = 0
-        for field in page.locator("form[data-answer] :is(input:not([type=hidden]), textarea)").all():
-            if field.is_visible():
-                # Empty, so that there is nothing to send by it.
+        fields = page.locator("form[data-answer] :is(input:not([type=hidden]), textarea)")
+        seen = [field for field in fields.all() if field.is_visible()]
+        assert seen
+        for key in ("Control+Enter", "Enter"):
+            for field in seen:
+                # Empty, so that there is nothing to send by it: the first key leaves it as it is.
                 field.press(key)
-                pressed += 1
-        assert pressed
-        # Whatever a key has sent comes before this.
-        page.goto(f"/asks/{ask.id}")
-        page.get_by_role("heading").first.wait_for()
-        assert is_open(house, ask), ask.questions
+    # Whatever a key has sent comes before this.
+    page.goto("/settings")
+    page.get_by_role("heading").first.wait_for()
+    assert [ask.questions for ask in asks if not is_open(house, ask)] == []
 
 
 def test_an_answer_to_what_was_not_shown_is_refused(house: House, sign_in: SignIn) -> None:

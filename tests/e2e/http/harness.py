@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -44,6 +44,7 @@ __all__ = [
     "message",
     "modern_call",
     "new_token",
+    "new_tokens",
     "number",
     "replica",
     "result_of",
@@ -136,12 +137,16 @@ def _json_from(stream: IO[str]) -> dict[str, Any]:
 
 
 def new_token(place: Place, name: str, *, project: str = "", user: str = "") -> str:
+    return new_tokens(place, [name], project=project, user=user)[0]
+
+
+def new_tokens(place: Place, names: Iterable[str], *, project: str = "", user: str = "") -> list[str]:
     store = open_store(place.config())
     try:
         accounts = Accounts(store)
         if user:
             accounts.add_user(user)
-        return accounts.add_token(name, project=project, user=user)
+        return [accounts.add_token(name, project=project, user=user) for name in names]
     finally:
         store.close()
 

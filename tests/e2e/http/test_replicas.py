@@ -24,6 +24,7 @@ from tests.e2e.http.harness import (
     bearer,
     connected,
     new_token,
+    new_tokens,
     replica,
     sign_in,
 )
@@ -119,7 +120,7 @@ def test_two_hundred_agents_each_get_their_answer_while_a_replica_is_killed(
     place: Place, replicas: tuple[Replica, Replica]
 ) -> None:
     one, other = replicas
-    tokens = [new_token(place, f"agent-{number}") for number in range(CROWD)]
+    tokens = new_tokens(place, (f"agent-{number}" for number in range(CROWD)))
     secret = place.run("web", "--api-token").stdout.strip()
     answers: dict[int, Any] = {}
 
