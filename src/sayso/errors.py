@@ -34,7 +34,6 @@ SaysoError                      exit code 1
 ├── TreeChanged                 4   files are not what was shown, so nothing was done to them
 ├── RelayFileError              1   a run's MCP server cannot be told of the relay
 ├── RelayRefused                1   the relay wants none of a question, or brings back what is no answer
-├── RelayUnreachable            1   the relay does not answer
 └── StoreError                  7   the store cannot do its work
     ├── StoreUnavailable            it is not there, or not for us
     ├── StoreReadOnly               it cannot be written
@@ -318,10 +317,6 @@ class RelayFileError(SaysoError):
 
 class RelayRefused(SaysoError):
     """The relay wants none of a question, or brings back what is no answer."""
-
-
-class RelayUnreachable(SaysoError):
-    """The relay does not answer."""
 
 
 # Connecting agents

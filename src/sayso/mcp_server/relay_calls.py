@@ -23,7 +23,7 @@ from sayso.config import Config
 from sayso.dialects import promptmanager, relay
 from sayso.dialects.dialect import AskTool
 from sayso.dialects.outcomes import given_earlier
-from sayso.errors import ConfigError, InvalidInput, RelayRefused, RelayUnreachable
+from sayso.errors import ConfigError, InvalidInput, RelayRefused
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.fetching import Response, fetch
 from sayso.mcp_server.heartbeat import beat
@@ -38,8 +38,6 @@ POLL_EVERY = 2.0
 """Seconds between two polls that the relay does not hold open."""
 HOLD = 25
 """Seconds that the relay is asked to hold a poll open."""
-REACH = 10.0
-"""Seconds in which a relay must have taken a question; it may just be restarting."""
 ANSWER_WITHIN = 10.0
 """Seconds in which the relay must answer, beyond those that it holds a poll open."""
 
@@ -84,7 +82,8 @@ class RelayCalls:
             return failure(error)
 
     async def _outcome(self, new: NewAsk) -> Ask:
-        """The question as it ended. A relay that cannot be reached is as good as nobody there."""
+        """The question as it ended. A relay that cannot be reached is as good as nobody there, for as long as a person
+        has time: it may just be restarting."""
         asked = relay.relayed_ask(new, "", now_ms())
         async with Patience() as place, Patience(self._relay.timeout):
             if self._newest:
@@ -92,8 +91,6 @@ class RelayCalls:
             self._newest = place
             try:
                 return await self._ask(new)
-            except RelayUnreachable as error:
-                logger.warning("%s", error)
             finally:
                 self._newest = None if self._newest is place else self._newest
         return replace(asked, state=State.SUPERSEDED if place.over else State.TIMED_OUT)
@@ -109,7 +106,7 @@ class RelayCalls:
 
     async def _post(self, new: NewAsk) -> str:
         """Hand the question over: the id that the relay gave it, if it gives any."""
-        give_up, put = time.monotonic() + REACH, os.urandom(16).hex()
+        put, pause = os.urandom(16).hex(), _TRY_AGAIN
         while True:
             body = {"streamToken": self._relay.stream_token, **relay.posted_data(new)}
             query = {"p": str(self._relay.project_id)}
@@ -121,9 +118,8 @@ class RelayCalls:
             if reply is not None:
                 question_id = reply.data.get("ask")
                 return question_id if isinstance(question_id, str) else ""
-            if time.monotonic() > give_up:
-                raise RelayUnreachable(f"The relay at {self._relay.api_url} cannot be reached.")
-            await asyncio.sleep(_TRY_AGAIN)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, POLL_EVERY)
 
     async def _posted(self, query: Mapping[str, str], body: Mapping[str, Any], put: str) -> Response | None:
         async with Patience(POST_WITHIN):

@@ -164,6 +164,17 @@ def test_nobody_answering_and_nobody_there_are_both_timeouts(reachable: bool) ->
             assert (told.is_error, text_of(told)) == (True, TIMED_OUT)
 
 
+def test_a_question_put_while_the_relay_is_away_is_asked_when_it_is_back_within_the_time_that_a_person_has() -> None:
+    with new_place() as place, old_relay() as relay:
+        relay.status, relay.answer = 503, {"answer": "here again", "selectedOptions": []}
+        with place.agent(program="sayso", environment=under(written(place.folder, apiUrl=relay.address))) as agent:
+            asked = agent.call("ask_user", {"question": "Hello?"})
+            # More than ten seconds, in which a server on a busy machine may be restarting.
+            assert relay.put_often.wait(WAIT)
+            relay.status = 200
+            assert text_of(asked.result(WAIT)) == "User answered: here again"
+
+
 @pytest.mark.requirement("P-16")
 @pytest.mark.parametrize(("given", "seconds"), [({}, 300), ({"timeout": 77}, 77)])
 def test_a_client_hears_how_long_its_question_can_wait_which_is_300_seconds_by_default(
