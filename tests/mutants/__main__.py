@@ -2,7 +2,7 @@
 
 Usage: python -m tests.mutants [--sample 400] [--seed 7] [--packages asks permissions store operations]
 `make mutants` does the same. A change is put into functions that are already loaded, in a process of its own and in
-those that its tests fork, and only tests that call this function are run, the quickest first, for a minute of them.
+those that its tests fork, and only tests that call this function are run, the quickest first, for some minutes of them.
 What fails with it has to pass without it. A program that a test starts anew cannot see it, so the share that is noticed
 is at least what is printed. Words for people are left alone.
 """
@@ -45,7 +45,7 @@ TESTS = {
     ],
 }
 AT_ONCE = 2
-BUDGET = 60.0
+BUDGET = 240.0
 """Seconds that the tests may take in which a change has to be noticed."""
 SLOWER, PATIENCE = 5, 60.0
 """How much longer they may take than before, and seconds on top. Then a change counts as noticed: something waits for
@@ -230,9 +230,10 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=400, help="how many changes, chosen at random")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--packages", nargs="+", choices=list(TESTS), default=list(TESTS))
+    parser.add_argument("--only", default="", help="those whose line in the output has this text, such as desk.py:77")
     given = parser.parse_args()
     files = [file for package in given.packages for file in sorted((SOURCE / package).glob("*.py"))]
-    everything = [mutant for file in files for mutant in mutants_of(file)]
+    everything = [mutant for file in files for mutant in mutants_of(file) if given.only in str(mutant)]
     chosen = random.Random(given.seed).sample(everything, min(given.sample, len(everything)))
     tests = sorted({folder for package in given.packages for folder in TESTS[package]})
     with tempfile.TemporaryDirectory(prefix="sayso-mutants-") as folder:
