@@ -145,8 +145,8 @@ class _Maker(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            return node
+        if node.value is None or (isinstance(node.value, ast.Constant) and not node.value.value):
+            return node  # as good as None to nearly everybody
         return self._choose(node, "returns None", lambda: ast.Return(ast.Constant(None)))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
