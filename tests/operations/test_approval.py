@@ -38,22 +38,27 @@ def tool_that_asks(approve: str) -> Any:
     return SimpleNamespace(name="build", leaf=SimpleNamespace(name="build", approve=approve))
 
 
-async def test_a_yes_that_comes_together_with_the_cancel_runs_nothing_and_the_log_says_why(store: Store) -> None:
-    desk, dropped, asks = AskDesk(store), asyncio.Event(), asyncio.Queue[str]()
-    tool = tool_that_asks("always")
-
-    async def asked(ask_id: str) -> None:
-        await asks.put(ask_id)
-
+@pytest.mark.parametrize("is_heard", [False, True])
+async def test_a_yes_that_comes_together_with_the_cancel_runs_nothing_and_the_log_says_why(
+    store: Store, is_heard: bool
+) -> None:
+    desk, dropped = AskDesk(store), asyncio.Event()
+    wanted = WantedApproval(tool=tool_that_asks("always"), action=BUILD, asker=AGENT)
     with anyio.fail_after(60):
         async with Waiting(store, desk) as waiting:
+
+            async def decide(ask_id: str) -> None:
+                PermissionDesk(desk).allow(ask_id, BUILD.digest, ANNA)
+                if is_heard:
+                    ((_, end),) = waiting._ends.values()
+                    await asyncio.wait([end])
+                    for _ in range(5):  # until everybody who waits for it has heard
+                        await asyncio.sleep(0)
+                dropped.set()
+
             approvals = Approvals(waiting, PermissionDesk(desk), lambda _: None)
-            wanted = WantedApproval(tool=tool, action=BUILD, asker=AGENT)
-            saying = asyncio.create_task(approvals.say_so(wanted, dropped, asked))
-            ask_id = await asks.get()
-            PermissionDesk(desk).allow(ask_id, BUILD.digest, ANNA)
-            dropped.set()
-            assert (await saying).refused == CANCELLED
+            assert (await approvals.say_so(wanted, dropped, decide)).refused == CANCELLED
+    (ask_id,) = (ask.id for ask in desk.history())
     verdict = verdict_of(desk.get(ask_id))
     assert verdict
     assert verdict.decision is Decision.NOT_DONE
