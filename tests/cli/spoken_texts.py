@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from inspect import cleandoc
 from pathlib import Path
+from types import CodeType
 
 import click
 
@@ -114,17 +116,12 @@ def raised() -> dict[str, str]:
 def everything() -> str:
     """Every text in the code at all, one after the other."""
     files = [file for file in SOURCES.rglob("*.py") if "german" not in file.parts]
-    return "\n".join(
-        text
-        for file in files
-        for node in _nodes(file)
-        if isinstance(node, ast.expr) and (text := _template(node)) is not None
-    )
+    return "\n".join(text for file in files for text in _texts(_compiled(file)))
 
 
 def longest_piece(template: str) -> str:
     """What of a text is found in the code even where it is put together there."""
-    return max(re.split(r"\{\w+\}|(?<=[.:]) |[()]", template), key=len).strip()
+    return max(re.split(r"\{\w*\}|(?<=[.:]) |[()]", template), key=len).strip()
 
 
 def words() -> set[str]:
@@ -145,6 +142,22 @@ def words() -> set[str]:
 
 
 # Reading code
+
+
+def _compiled(file: Path) -> CodeType:
+    """As Python keeps it: to read all of the code anew takes ten times as long."""
+    code = SourceFileLoader(file.stem, str(file)).get_code(file.stem)
+    assert code
+    return code
+
+
+def _texts(constant: object) -> Iterator[str]:
+    match constant:
+        case str():
+            yield constant
+        case CodeType(co_consts=inner) | (tuple() as inner) | (frozenset() as inner):
+            for each in inner:
+                yield from _texts(each)
 
 
 @cache

@@ -25,7 +25,7 @@ from tests.proof.ground import FREE, NEVER, RUN, Ground, Told
 from tests.proof.notes import Json, Notes, read
 from tests.proof.report import score
 
-ASKS = 400
+ASKS = 200
 SECONDS = 40.0
 """After which no more is asked, however slow the machine is."""
 LEAST = 30

@@ -20,7 +20,7 @@ from sayso.dialects import approve
 from sayso.permissions.desk import PermissionDesk
 
 SCHEMATHESIS = Path(sys.executable).parent / "schemathesis"
-EXAMPLES = "8"
+EXAMPLES = "4"
 
 
 class Script:
