@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-PATIENCE = 60.0
+PATIENCE = 120.0
 OPTIONS = [
     {"optionId": "every", "name": "Always allow", "kind": "allow_always"},
     {"optionId": "this", "name": "Allow", "kind": "allow_once"},

@@ -51,7 +51,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 interrupted = threading.Event()
 speaking = threading.Lock()
 VERSION = "2.1.325"

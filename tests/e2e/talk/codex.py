@@ -30,7 +30,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 Json = dict[str, Any]
 
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
-from tests.e2e.browser.conftest import NewContext, browser, chromiums, new_context, playwright, sign_in_context
+from playwright.sync_api import Page
+from tests.e2e.browser.conftest import (
+    PATIENCE,
+    NewContext,
+    browser,
+    chromiums,
+    new_context,
+    playwright,
+    sign_in_context,
+)
 from tests.e2e.talk.stage import Stage, new_stage
 from tests.web.house import USER
 
-__all__ = ["browser", "chromiums", "new_context", "playwright"]
+__all__ = ["PATIENCE", "browser", "chromiums", "new_context", "playwright"]
 
 SignIn = Callable[..., Page]
-
-# An agent starts with a whole server behind it, which takes its time on a busy machine.
-PATIENCE = 45_000
-expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,6 @@ def sign_in(new_context: NewContext, stage: Stage) -> SignIn:
         context = new_context(base_url=house.address_of(user), **options)
         sign_in_context(context, house, user)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
         page.goto(path)
         return page
 

@@ -20,10 +20,13 @@ from sayso.agents.desk import RunDesk
 from sayso.agents.model import EventKind, Options, Run, RunEvent
 from sayso.agents.projects import Projects
 from sayso.asks.model import Ask
+from sayso.running.folder import wait
 from sayso.store import Store, open_store
 
 T = TypeVar("T")
 STAND_IN = Path(__file__).parent / "claude.py"
+PATIENCE = 120.0
+"""Seconds for what an agent does: it starts with a whole server behind it, which takes its time on a busy machine."""
 OPTIONS = [{"label": "Option A", "description": "Simple but limited"}, {"label": "Option B"}]
 
 
@@ -136,7 +139,7 @@ class Stage:
 
     def until(self, look: Callable[[], T | None]) -> T:
         """What a look finds, after each ring of the bell."""
-        bell, give_up = self.store.bell(), time.monotonic() + WAIT
+        bell, give_up = self.store.bell(), time.monotonic() + PATIENCE
         while (found := look()) is None:
             assert time.monotonic() < give_up, "it never happened"
             bell.wait(0.2)
@@ -145,17 +148,27 @@ class Stage:
     def until_true(self, look: Callable[[], bool]) -> None:
         self.until(lambda: True if look() else None)
 
+    def dismiss_all(self) -> None:
+        """End the agents that are left, at work or waiting for a message: without a server they would stay."""
+        left = [*self.runs.open_here(), *self.runs.resting_here()]
+        if left:
+            stopped = self.house.place.run("project", "stop")
+            assert stopped.returncode == 0, stopped.stderr
+            # One that was only about to be started ends once it was.
+            self.until_true(lambda: not self.runs.open_here())
+            assert all(wait(run.folder, PATIENCE) for run in left)
+
 
 @contextmanager
 def new_stage(**settings: str) -> Iterator[Stage]:
     # Where nobody wants to see an agent wait for the next message, none does.
     defaults = {"claude_command": f"{sys.executable} {STAND_IN}", "most_runs": "20", "run_rest": "1ms"}
-    with new_house(**{**defaults, **settings}) as house:
-        store = open_store(house.place.config())
+    with new_house(**{**defaults, **settings}) as house, closing(open_store(house.place.config())) as store:
+        stage = Stage(house, store)
         try:
-            yield Stage(house, store)
+            yield stage
         finally:
-            store.close()
+            stage.dismiss_all()
 
 
 # In the browser

@@ -10,12 +10,11 @@ import psutil
 import pytest
 from tests.e2e.talk.stage import STAND_IN, Stage, new_stage, process_of
 from tests.trusting import trust
-from tests.web.house import USER, WAIT
+from tests.web.house import USER
 
 from sayso.agents.model import EventKind, Run, RunState
 from sayso.asks.model import Answer, Settler, State
 from sayso.permissions.desk import PermissionDesk
-from sayso.running.folder import wait
 
 BY = Settler(person=USER, surface="web")
 PICTURE = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"
@@ -27,9 +26,6 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A stage whose agents wait for the next message."""
     with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay")), run_rest="1h") as stage:
         yield stage
-        left = stage.runs.resting_here()
-        assert stage.house.place.run("project", "stop").returncode == 0
-        assert all(wait(run.folder, WAIT) for run in left)
 
 
 def _project(stage: Stage, name: str, *flags: str, **options: str) -> int:

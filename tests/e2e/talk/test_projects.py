@@ -131,6 +131,7 @@ def test_the_form_offers_what_the_agent_has_told_of_and_nothing_that_it_lacks(st
     refused = visitor.post("/talk", project=str(gemini), prompt="say No", mode="dontAsk")
     assert (refused.status, "mode: must be one of default, acceptEdits, plan." in refused.text) == (422, True)
     conversation = visitor.start(other, "say Here")
+    stage.ended(conversation)
     page = visitor.get(f"/talk/{conversation}").text
     assert "<option>plan</option>" in page
     assert "<option>dontAsk</option>" not in page
