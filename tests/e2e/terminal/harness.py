@@ -26,7 +26,7 @@ from sayso.config import Config
 from sayso.dialects import approve
 from sayso.store import open_store
 
-WAIT = 40.0
+WAIT = 90.0
 READING = 1.0
 """Seconds in which a person has read what is on the screen; keys that come much sooner are not taken as meant."""
 NOTICE = 2.0
@@ -96,7 +96,7 @@ class Terminal:
         while time.monotonic() < end:
             self.tmux("send-keys", name)
             select.select([], [], [], 0.033)
-        self.did()
+        self.did(partial(self.hold, name, seconds))
 
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)

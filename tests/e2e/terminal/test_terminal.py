@@ -453,7 +453,9 @@ def test_a_held_key_answers_none_of_five_asks_in_a_real_terminal(place: Place) -
         anna.start()
         anna.sees("5 waiting", "> Allow Bash: git push?")
         anna.hold("Enter", 2.0)
+        anna.sees("y allows it")
         anna.keys("Escape")
+        anna.sees("> Allow Bash: git push?")
         anna.hold("Enter", 2.0)
         anna.sees("y allows it")
         assert {others.desk.get(held.ask.id).state for held in asks} == {State.PENDING}
