@@ -29,14 +29,14 @@ NOISE = r"printf 'plain\033[31mred\033[0m\033]0;title\007 \342\200\256evil\033[2
 @pytest.mark.requirement("H-37", "H-39", "H-65")
 def test_a_command_over_its_time_is_stopped_and_what_it_printed_is_kept(shared: Worker) -> None:
     token = fresh_token()
-    slow = shared.start("bg", script=f"echo begun; sleep {token}", timeout_seconds=1)
+    slow = shared.start("bg", script=f"echo begun; sleep {token}", timeout_seconds=2)
     result = shared.do("await", id=slow)
     assert result.is_error
-    assert "timed out: it was stopped when its time limit of 1 s was over" in text_of(result)
+    assert "timed out: it was stopped when its time limit of 2 s was over" in text_of(result)
     (data,) = data_of(result)["finished"]
     assert (data["status"], data["stdout"]) == ("timed_out", "begun\n")
     assert gone(token)
-    direct = shared.do("fg", script=f"echo begun; sleep {token}", timeout_seconds=1)
+    direct = shared.do("fg", script=f"echo begun; sleep {token}", timeout_seconds=2)
     assert direct.is_error
     assert "fg timed out" in text_of(direct)
     assert data_of(direct)["stdout"] == "begun\n"
@@ -212,6 +212,7 @@ def test_the_owner_may_hide_more_or_nothing(place: Place) -> None:
 def test_await_tells_what_still_runs_when_its_time_is_over(shared: Worker) -> None:
     token = fresh_token()
     slow, quick = shared.start("bg", script=f"sleep {token}"), shared.start("bg", script="echo quick")
+    eventually(lambda: data_of(shared.do("output", id=quick))["status"] == "completed")
     result = shared.do("await", ids=[slow, quick], timeout_seconds=1)
     assert not result.is_error
     data = data_of(result)

@@ -52,7 +52,7 @@ def one() -> Iterator[Worker]:
             step("echo yes", skip_if_file_exists="absent"),
         )
         sequence(place, "long", step("echo one"), step(f"sleep {TOKEN}"), step("touch never"))
-        sequence(place, "limited", step("echo one"), step(f"sleep {OTHER}"), step("touch never"), timeout_seconds=2)
+        sequence(place, "limited", step("echo one"), step(f"sleep {OTHER}"), step("touch never"), timeout_seconds=4)
         sequence(place, "direct", step("echo one"), step("echo two >&2"), synchronous=True)
         held = {"tool": "locked", "subcommand": "default", "args": {"script": "echo inside"}}
         sequence(place, "holding", held, held, lock="cargo")
