@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,14 +14,16 @@ from tests.e2e.clients.kinds import CLIENTS, ClientKind
 from tests.e2e.stdio.harness import Person, Place
 
 from sayso.asks.model import State
+from sayso.asks.waiting import CONFIRM_AFTER
 
 ALL_TOOLS = ["ask_user", "ask_user_questions", "get_answers", "question_ask", "question_summary"]
 EACH = pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.id) for kind in CLIENTS])
 PAST_REACTION = 500
 """Milliseconds after which a refused form counts as a person's."""
 
-WITHIN = 1.0
-"""Seconds in which every surface must know that nobody waits for an ask any more."""
+WITHIN = CONFIRM_AFTER
+"""Seconds in which every surface must know that nobody waits for an ask any more: sooner than whoever was not told
+looks by itself."""
 
 
 @pytest.fixture
