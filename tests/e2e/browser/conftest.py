@@ -31,7 +31,10 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 NewContext = Callable[..., BrowserContext]
 SignIn = Callable[..., Page]
 
-expect.set_options(timeout=15_000)
+PATIENCE = 60_000
+"""Milliseconds for all that is waited for: on a busy machine a page, and an agent with its server, take their time.
+What is set for `expect` holds for a whole run, whichever folder has set it."""
+expect.set_options(timeout=PATIENCE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +81,7 @@ def new_context(browser: Browser) -> Iterator[NewContext]:
 
     def new(**options: Any) -> BrowserContext:
         context = browser.new_context(**{**STILL, **options})
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
         opened.append(context)
         return context
 
@@ -92,7 +95,7 @@ def lasting_context(browser: Browser, house: House, **options: Any) -> Iterator[
     """A browser for many tests that leave nothing behind in it. A page stays open: the process that draws them all is
     started once."""
     with browser.new_context(**{**STILL, "base_url": house.address_of(), **options}) as context:
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
         context.new_page().goto("/healthz")
         yield context
 

@@ -11,6 +11,7 @@ import mcp_types as types
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.clients.process import wait_until
 from tests.e2e.stdio.harness import Agent, text_of
 from tests.web.house import WAIT, House, answers_of, confirm, multi_select, select, text
 
@@ -121,13 +122,12 @@ def test_every_kind_of_question_is_answered_in_one_form(house: House, agent: Age
 
 def house_has(house: House, title: str) -> Ask:
     """The open ask of this title, once the agent's server has put it."""
-    bell = house.bell()
-    for _ in range(int(WAIT)):
-        for found in house.desk.inbox(most=1000):
-            if found.title == title and found.wait:
-                return found
-        bell.wait(1.0)
-    raise AssertionError(f"no ask is called {title!r}")
+
+    def found() -> list[Ask]:
+        return [each for each in house.desk.inbox(most=1000) if each.title == title and each.wait]
+
+    assert wait_until(lambda: bool(found()), WAIT), f"no ask is called {title!r}"
+    return found()[0]
 
 
 @pytest.mark.requirement("N-29", "N-30", "N-31")

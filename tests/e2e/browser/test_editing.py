@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_live import live
 from tests.e2e.browser.test_meant import kept, permission, stand_still, tap_hastily
@@ -54,8 +54,10 @@ def allow_edited(page: Page) -> Locator:
 def press(button: Locator) -> None:
     """It takes a press once it has been in view for a moment, and none while the page moves under it."""
     for _ in range(10):
-        button.scroll_into_view_if_needed()
-        button.click()
+        # Where the page takes its time, it may have gone by now.
+        with suppress(AssertionError, Error):
+            button.scroll_into_view_if_needed(timeout=3000)
+            button.click(timeout=3000)
         with suppress(AssertionError):
             expect(button).to_have_count(0, timeout=3000)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_meant import permission
+from tests.e2e.clients.process import wait_until
 from tests.web.house import WAIT, House, answers_of, confirm, select
 
 from sayso.asks.model import Ask, Asker, Settler, State
@@ -30,7 +31,7 @@ def inbox(sign_in: SignIn, **options: object) -> Page:
 def stop_the_clock(page: Page) -> None:
     """From here on time goes by where the test says so. What is there can be pressed."""
     page.clock.pause_at(page.evaluate("Date.now() + 1000"))
-    for _ in range(10):
+    for _ in range(100):
         page.clock.run_for(STILL)
         if page.locator("[data-guard][aria-disabled=true]").count() == 0:
             return
@@ -42,11 +43,7 @@ def row_of(page: Page, words: str) -> Locator:
 
 def settled(house: House, ask: Ask) -> Ask:
     """Once it is."""
-    bell = house.bell()
-    for _ in range(int(WAIT)):
-        if house.desk.get(ask.id).state is not State.PENDING:
-            break
-        bell.wait(1.0)
+    wait_until(lambda: house.desk.get(ask.id).state is not State.PENDING, WAIT)
     return house.desk.get(ask.id)
 
 

@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from tests.e2e.clients.process import wait_until
 from tests.e2e.relay.kit import ADA, NO_TOKEN, OPTIONS, Bench, new_bench, refusal
+from tests.web.house import WAIT
 
 from sayso.asks.model import Answer, State
 from sayso.processes import name_of
@@ -207,7 +209,7 @@ def test_a_held_poll_is_woken_by_the_answer(bench: Bench) -> None:
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(bench.poll, run, "&wait=60")
         assert bench.submit(run, answer="Option A").status == 200
-        assert held.result(30).data["status"] == "answered"
+        assert held.result(WAIT).data["status"] == "answered"
     for wrong in ("-1", "soon", "nan"):
         assert bench.poll(run, f"&wait={wrong}").status == 422
 
@@ -219,7 +221,7 @@ def test_of_many_polls_at_once_one_gets_the_answer(bench: Bench) -> None:
     with ThreadPoolExecutor(8) as pool:
         polls = [pool.submit(bench.poll, run, "&wait=20") for _ in range(8)]
         assert bench.submit(run, answer="Option A").status == 200
-        told = [poll.result(30).status for poll in polls]
+        told = [poll.result(WAIT).status for poll in polls]
     assert sorted(told) == [200] + [202] * 7
 
 
@@ -332,7 +334,7 @@ def test_a_question_outlives_the_server_it_was_put_to(bench: Bench) -> None:
         held = pool.submit(bench.poll, run, "&wait=60")
         assert bench.poll(run, "&wait=0.2").status == 202
         bench.house.web.stop()
-        assert held.result(30).data == {"status": "waiting"}, "a held poll ends with the server, and can come again"
+        assert held.result(WAIT).data == {"status": "waiting"}, "a held poll ends with the server, and can come again"
     assert bench.desk.get(ask_id).state is State.PENDING
     bench.house.restart()
     assert bench.poll(run).status == 202
@@ -347,11 +349,11 @@ def test_a_question_that_is_put_again_because_no_reply_came_is_asked_once(bench:
     with ThreadPoolExecutor(4) as pool:
         # As after a pause of the whole machine: the first post and those that came after it are read at once.
         posts = [pool.submit(bench.relay, run, "Heard me?") for _ in range(4)]
-        (ask_id,) = {post.result(30) for post in posts}
+        (ask_id,) = {post.result(WAIT) for post in posts}
         held = pool.submit(bench.poll, run, f"&wait=60&ask={ask_id}")
         assert bench.relay(run, "Heard me?") == ask_id
         assert bench.submit(run, answer="Option A").status == 200
-        assert held.result(30).data["answer"] == "Option A", "whoever polls already is told too"
+        assert held.result(WAIT).data["answer"] == "Option A", "whoever polls already is told too"
     assert bench.relay(run, "Heard me?") != ask_id, "it was told, and is asked anew"
     assert len([event for event in bench.runs.events(run.id) if event.body["ask"] == ask_id]) == 1
 
@@ -397,10 +399,6 @@ def test_a_question_of_a_run_that_has_ended_is_no_longer_waited_for(bench: Bench
     run = bench.run()
     ask_id = bench.relay(run, "Anybody?", options=OPTIONS[:1])
     bench.end(run)
-    bell = bench.house.bell()
-    for _ in range(30):
-        if bench.desk.get(ask_id).wait is None:
-            break
-        bell.wait(1.0)
+    wait_until(lambda: bench.desk.get(ask_id).wait is None, WAIT)
     ask = bench.desk.get(ask_id)
     assert (ask.wait, ask.state) == (None, State.PENDING)
