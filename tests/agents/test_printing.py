@@ -11,7 +11,7 @@ import pytest
 from sayso.agents import file_news, printing
 from sayso.agents.printing import Printing
 
-WAIT = 30.0
+WAIT = 60.0
 NEVER = 3600.0
 
 tells = pytest.mark.skipif(sys.platform != "linux", reason="the system tells of changed files on Linux alone")

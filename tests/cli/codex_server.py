@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-SECONDS = 30.0
+SECONDS = 60.0
 THREAD, TURN = "01a1e2d9-da05-7d60-8971-5f49daba76f7", "01a1e2d9-dabd-7a32-b32b-2b911f2a88e3"
 
 

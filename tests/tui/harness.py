@@ -25,7 +25,7 @@ from sayso.store import open_store
 from sayso.tui.answer import AnswerScreen
 from sayso.tui.app import SaysoApp
 
-WAIT = 20.0
+WAIT = 60.0
 SIZE = (80, 24)
 READING = 1.0
 """Seconds in which a person has read what is on the screen."""

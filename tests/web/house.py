@@ -40,7 +40,7 @@ from sayso.push.subscriptions import PushDesk
 from sayso.store import open_store
 from sayso.store.bell import Bell
 
-WAIT = 30.0
+WAIT = 60.0
 """Seconds after which anything that has not happened never will."""
 USER = "ada"
 BIN = Path(sys.executable).parent

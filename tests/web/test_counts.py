@@ -36,7 +36,7 @@ from sayso.web.pages import row
 from sayso.web.sessions import Visitor
 from sayso.web.site import Site
 
-WAIT = 30.0
+WAIT = 60.0
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -33,7 +33,7 @@ from tests.e2e.clients.install import command_for
 from tests.e2e.clients.kinds import ClientKind
 from tests.e2e.clients.process import GRACE, driver_process, is_gone, stand_by, wait_until
 
-WAIT = 30.0
+WAIT = 60.0
 START_SECONDS = 90.0
 """A program, its library and the server all start before a client has connected: busy machines take long over that."""
 

@@ -15,7 +15,7 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.store import open_store
 
-WAIT = 30.0
+WAIT = 60.0
 """Seconds after which anything that has not happened never will."""
 
 T = TypeVar("T")
