@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import warm
 from tests.cli.program import BIN, SECONDS, SOMEONE, Home
 
 from sayso.asks.model import Answer, Ask, Asker, Settler, State
@@ -57,6 +58,7 @@ QUESTIONS: Json = {
         },
     ]
 }
+Start = Callable[..., subprocess.Popen[bytes]]
 Env = Mapping[str, str]
 NOTHING: Env = {}
 HEADLESS = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
@@ -154,8 +156,10 @@ class Gate:
             return [entry.event.kind for entry in PermissionLog(desk._store).find(self.ask.id).entries]
 
 
-def started(home: Home, event: Json, env: Env = NOTHING, out: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
+def started(
+    home: Home, event: Json, env: Env = NOTHING, out: int = subprocess.PIPE, start: Start = warm.start
+) -> subprocess.Popen[bytes]:
+    process = start(
         [BIN / "sayso", "gate", "claude-code"],
         stdin=subprocess.PIPE,
         stdout=out,
@@ -171,8 +175,8 @@ def started(home: Home, event: Json, env: Env = NOTHING, out: int = subprocess.P
 
 
 @contextmanager
-def waiting(home: Home, event: Json | None = None, env: Env = NOTHING) -> Iterator[Gate]:
-    process = started(home, event or prompt(home), env)
+def waiting(home: Home, event: Json | None = None, env: Env = NOTHING, start: Start = warm.start) -> Iterator[Gate]:
+    process = started(home, event or prompt(home), env, start=start)
     try:
         yield Gate(home=home, process=process, ask=home.wait_for_ask())
     finally:
@@ -859,7 +863,7 @@ def test_every_tool_that_asks_is_known_as_our_own() -> None:
 
 
 def test_a_gate_that_waits_is_small_and_loads_neither_click_nor_an_event_loop(home: Home) -> None:
-    with waiting(home) as gate:
+    with waiting(home, start=subprocess.Popen) as gate:
         maps = Path(f"/proc/{gate.process.pid}/status").read_text()
         rss = int(next(line.split()[1] for line in maps.splitlines() if line.startswith("VmRSS")))
         assert rss < 25 * 1024
