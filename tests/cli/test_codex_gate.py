@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests import warm
 from tests.cli.codex_server import SECONDS, THREAD, TURN, FakeCodex, Json, serving
 from tests.cli.program import BIN, SOMEONE, Home
 
@@ -563,7 +564,7 @@ AS_SERVER = "import subprocess, sys; [subprocess.run(sys.argv[4:], check=True, i
 
 
 def hook(home: Home, event: Json) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
+    process = warm.start(
         [BIN / "sayso", "gate", "codex"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
