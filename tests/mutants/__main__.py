@@ -33,10 +33,14 @@ from tests.mutants.calls import TestNumber, calls_in, write_down_calls
 from tests.mutants.copies import with_calls, with_mutant
 from tests.mutants.making import SOURCE, Function, Mutant, make_wrong, mutants_of
 
+_OF_PEOPLE = ["allow", "away", "codex_gate", "gate", "list", "log", "other_gates", "rules", "show"]
 TESTS = {
-    "asks": ["tests/asks", "tests/e2e/ask", "tests/e2e/stdio"],
-    "permissions": ["tests/permissions", "tests/rules", "tests/cli/test_gate.py", "tests/cli/test_allow.py"],
-    "store": ["tests/store", "tests/asks", "tests/test_backup.py"],
+    "asks": ["tests/asks", "tests/e2e/ask", "tests/e2e/stdio", "tests/cli/test_answer.py", "tests/cli/test_list.py"],
+    "permissions": [
+        *("tests/permissions", "tests/rules", "tests/tui/test_permissions.py"),
+        *(f"tests/cli/test_{name}.py" for name in _OF_PEOPLE),
+    ],
+    "store": ["tests/store", "tests/asks", "tests/test_backup.py", "tests/cli/test_backup.py"],
     "operations": [
         "tests/operations",
         "tests/e2e/run",
@@ -44,6 +48,7 @@ TESTS = {
         "tests/web/test_commands_pages.py",
     ],
 }
+"""Those that know most about each package."""
 AT_ONCE = 2
 BUDGET = 240.0
 """Seconds that the tests may take in which a change has to be noticed."""
