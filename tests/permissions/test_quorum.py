@@ -167,6 +167,8 @@ def test_an_edit_starts_again_from_nobody_and_is_what_the_others_look_at(place: 
     assert edited.digest != ask.digest
     assert [yes.person for yes in yeses_of(edited)] == ["bo"]
     assert "bo has changed what the agent wanted" in rules_part(edited)[0].text
+    assert edited.wanted
+    assert edited.wanted["scopes"] == ["once"]
     with pytest.raises(InvalidInput, match="is not the digest of what the agent wants"):
         place.desk.allow(ask.id, ask.digest, by("cy"))
     verdict = verdict_of(place.yes(ask, "cy"))
@@ -175,7 +177,9 @@ def test_an_edit_starts_again_from_nobody_and_is_what_the_others_look_at(place: 
     assert (verdict.edited, verdict.action.data["input"], verdict.allows(PUSH)) == (True, dry, False)
     undone = place.ask()
     place.desk.allow(undone.id, undone.digest, by("bo"), changed_input=dry)
-    assert place.desk.take_back(undone.id, by("bo")).digest == undone.digest
+    again = place.desk.take_back(undone.id, by("bo"))
+    assert (again.digest, again.title) == (undone.digest, undone.title)
+    assert "has changed" not in rules_part(again)[0].text
     place.yes(undone, "ada")
     verdict = verdict_of(place.yes(undone, "bo"))
     assert verdict

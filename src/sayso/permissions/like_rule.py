@@ -178,8 +178,8 @@ class LikeRules:
             return " ".join(problem.text for problem in error.problems)
         return ""
 
-    def check(self, ask: Ask, rule: LikeRule, person: str) -> Rule:
-        """The rule, if it allows this action, and no other rule has the last word."""
+    def check(self, ask: Ask, rule: LikeRule, person: str) -> None:
+        """InvalidInput unless the rule allows this action, and no other rule has the last word."""
         offer = self.offer(ask, person)
         action = action_of(ask)
         if action is None or offer.why_not:
@@ -190,7 +190,6 @@ class LikeRules:
         made = as_rule(self._new(rule, ask.asker))
         self._check_meaning(made, action, ask.asker)
         self._check_others(made, action, ask.asker)
-        return made
 
     def is_asked(self, event: LogEvent, past: Action) -> bool:
         """Whether the rules that there are leave to a person what was decided then."""
