@@ -85,7 +85,8 @@ def test_what_an_interrupted_turn_still_asks_is_asked_no_more(patient: Stage) ->
     assert visitor.post(f"/talk/{conversation}/interrupt").status == 303
     assert stage.ended(conversation).state is RunState.STOPPED
     stage.until_true(lambda: stage.house.desk.get(asked.id).state is State.CANCELLED)
-    assert "You cancelled this" in visitor.get(f"/talk/{conversation}").text
+    # A card is there a moment after its ask, be that cancelled by then.
+    stage.until_true(lambda: "You cancelled this" in visitor.get(f"/talk/{conversation}").text)
 
 
 def test_a_yes_to_what_was_edited_reads_as_that(patient: Stage) -> None:
