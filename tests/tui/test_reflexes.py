@@ -294,6 +294,18 @@ async def test_a_permission_can_be_decided_with_the_mouse_but_not_by_a_second_cl
         assert (await place.outcome(held)).state is State.ANSWERED
 
 
+async def test_a_screen_that_is_gone_before_it_was_shown_holds_up_no_key(place: Place) -> None:
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        gone = anna.app.screen
+        await anna.press("escape", "escape")
+        assert isinstance(anna.app.screen, InboxScreen)
+        # As when it is mounted only now.
+        anna.app.shared.reflexes.present(gone, reflexes.REST)
+        await anna.open()
+
+
 @pytest.mark.finding("F-04")
 async def test_a_key_meant_for_one_row_does_not_reach_another_that_took_its_place(place: Place) -> None:
     place.ask(select("Other?"))

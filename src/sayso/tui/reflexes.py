@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Any
 
-from textual.widget import Widget
+from textual.screen import Screen
 
 REST = 0.7
 """Seconds for which something new must be in view before it can be acted on; a key that comes again sooner is held."""
@@ -49,7 +50,7 @@ class Reflexes:
         """`echo` has the terminal send a sign once it has drawn all so far; it says whether there is a terminal."""
         self._echo = echo
 
-    def present(self, widget: Widget, rest: float) -> None:
+    def present(self, screen: Screen[Any], rest: float) -> None:
         """Something is about to be shown that can be acted on, once it has been in view for so many seconds."""
         if self._ready is None:
             self._rest = max(self._rest, rest)
@@ -57,7 +58,9 @@ class Reflexes:
             self._earliest, self._rest = self._ready, rest
         self._card += 1
         self._ready = self._awaited = None
-        widget.call_after_refresh(self._drawn, self._card)
+        # A screen that is gone before it was shown is never drawn, and must not hold up the one in view.
+        drawn = screen if screen.is_active else screen.app.screen
+        drawn.call_after_refresh(self._drawn, self._card)
 
     def _drawn(self, card: int) -> None:
         if card != self._card:
