@@ -224,9 +224,11 @@ class Desks:
         return attempts.call_off(self._store, attempt, now_ms())
 
 
-def open_desks(config: Config) -> Desks:
-    """The desks of the store that the settings name."""
-    return Desks(config, open_store(config))
+def open_desks(config: Config, *, begins_anew: bool = True) -> Desks:
+    """The desks of the store that the settings name. One that is taken away later may be made anew, or may not."""
+    store = open_store(config)
+    store.begins_anew = begins_anew
+    return Desks(config, store)
 
 
 def take_down_bells(config: Config) -> None:

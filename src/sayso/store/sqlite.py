@@ -142,6 +142,7 @@ class SqliteStore(Store):
         with self._opening:
             if self._second is None:
                 self._second = SqliteStore(self._file, self._wanted_bell_dir)
+                self._second.begins_anew = self.begins_anew
             return self._second
 
     def _open(self) -> sqlite3.Connection:
@@ -165,9 +166,12 @@ class SqliteStore(Store):
 
     def _current(self) -> sqlite3.Connection:
         """The connection, opened again if the file was removed or replaced: nobody else would see what it writes."""
-        with suppress(FileNotFoundError):
+        try:
             if self._opened == _identity(self._file):
                 return self._connection
+        except FileNotFoundError:
+            if not self.begins_anew:
+                raise
         self._opened = None
         self._connection.close()
         self._connection = self._open()

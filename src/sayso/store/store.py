@@ -55,6 +55,8 @@ class Store(ABC):
 
     threads: int
     """How many threads can usefully work in it at once."""
+    begins_anew = True
+    """Whether one that was taken away is made anew, empty, by the next call. Not where people look on."""
 
     @abstractmethod
     def read(self, work: Callable[[Transaction], T]) -> T:

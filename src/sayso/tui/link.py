@@ -128,7 +128,7 @@ class Link:
         # Whoever had a store must not make an empty one in its place while it is only away.
         if self._identity is not None and _identity(self._config) is None:
             raise StoreUnavailable(f"The file {self._config.database} is not there any more.")
-        desks = open_desks(self._config)
+        desks = open_desks(self._config, begins_anew=False)
         try:
             if self._seen:
                 desks.asks.show_up(SURFACE, self._config.person)
