@@ -122,7 +122,9 @@ class CommandsScreen(SaysoScreen[None]):
             overview, told = await self._ask(look)
         except StoreError:
             return
-        if self.alive:
+        if self._overview and len(self._overview.ended) > least:
+            self._stale = True  # older ones were fetched meanwhile, which are not among these
+        elif self.alive:
             self._overview, self._told = overview, told
             self._show(overview)
 
@@ -166,10 +168,15 @@ class CommandsScreen(SaysoScreen[None]):
             older, told = await self._ask(look)
         except StoreError:
             return
-        if self.alive and self._overview is known:
+        now = self._overview
+        if not self.alive or now is None:
+            return
+        if now.ended[-1:] and now.ended[-1].id == known.ended[-1].id:
             self._told |= told
-            self._overview = Overview(under_way=known.under_way, ended=(*known.ended, *older.ended), more=older.more)
+            self._overview = Overview(under_way=now.under_way, ended=(*now.ended, *older.ended), more=older.more)
             self._show(self._overview)
+        else:
+            self._moved()  # others are the last by now
 
     # The one at the cursor
 
