@@ -28,13 +28,23 @@ PLACES = Question(
 NAME = Question(id="1", text="What is it called?", kind=Kind.TEXT)
 
 
+class Looking(set[str]):
+    """Those who look at a page, and how often somebody has asked."""
+
+    asked = 0
+
+    def __contains__(self, person: object) -> bool:
+        self.asked += 1
+        return super().__contains__(person)
+
+
 class Office:
     def __init__(self, store: Store, state: Path, *, web_url: str = "") -> None:
         self.store = store
         environ = {"SAYSO_STATE_DIR": str(state), "SAYSO_NOTIFY_AFTER_TYPING": "1ms", "SAYSO_WEB_URL": web_url}
         self.desks = Desks(load(environ=environ, cwd=state), store)
         self.desk, self.chats = self.desks.asks, self.desks.chats
-        self.looking: set[str] = set()
+        self.looking = Looking()
         self.desks.accounts.add_user("ada")
 
     def add(self, kind: ChatKind, access: Mapping[str, str]) -> None:

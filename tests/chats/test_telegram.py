@@ -614,6 +614,10 @@ def test_wishes_presence_and_pages_decide_who_is_told(office: Office, server: Te
         office.ask(project="/home/ada/secret")
         office.ask(owner="bo")
         office.looking.add("ada")
+        asked = office.looking.asked
+        office.ask(owner="bo")
+        # A look that began before she did is over by then.
+        assert wait_until(lambda: office.looking.asked > asked, 20)
         seen = office.ask(NAME)
         key = f"telegram ada {seen.id}"
         assert wait_until(lambda: office.store.read(lambda tx: tx.one("claimed", key=key)) is not None, 20)
