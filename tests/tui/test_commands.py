@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import count
 
 import pytest
 from tests.operations.works import Works
@@ -10,6 +12,7 @@ from tests.tui.harness import Place, select, until
 from tests.tui.test_store_gone import put_back, take_away
 
 from sayso.asks.model import Asker
+from sayso.clock import now_ms
 from sayso.tui.commandlist import OperationList
 
 pytestmark = pytest.mark.anyio
@@ -98,18 +101,19 @@ async def test_a_sequence_shows_its_steps_and_what_the_newest_prints(place: Plac
         await anna.sees("2. both_2: running", "two")
 
 
-async def test_many_commands_are_fetched_as_they_are_scrolled_through(place: Place, works: Works) -> None:
+async def test_many_commands_are_fetched_as_they_are_scrolled_through(place: Place) -> None:
+    # Each in a millisecond of its own, by which they are sorted.
+    works = Works(place.store, place.config.operations_dir, partial(next, count(now_ms())))
     for number in range(130):
         works.end(works.run(f"command-{number:03}"))
     async with place.inbox() as anna:
         await anna.press("r")
         await anna.sees("> command-129")
         await anna.press("end")
-        # Two that began in the same millisecond may have changed places.
-        await anna.sees("> command-0")
+        await anna.sees("> command-030")
         await until(lambda: anna.app.screen.query_one(OperationList).count() == 130, anna.screen)
         await anna.press("end")
-        await anna.sees("> command-00")
+        await anna.sees("> command-000")
 
 
 async def test_hostile_words_and_output_and_a_flood_are_shown_safely(place: Place, works: Works) -> None:

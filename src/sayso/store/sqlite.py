@@ -120,7 +120,7 @@ class SqliteStore(Store):
         if self._file is None:
             yield self
             return
-        other = SqliteStore(self._file, self._wanted_bell_dir)
+        other = self._another()
         try:
             yield other
         finally:
@@ -141,9 +141,13 @@ class SqliteStore(Store):
             return self
         with self._opening:
             if self._second is None:
-                self._second = SqliteStore(self._file, self._wanted_bell_dir)
-                self._second.begins_anew = self.begins_anew
+                self._second = self._another()
             return self._second
+
+    def _another(self) -> SqliteStore:
+        other = SqliteStore(self._file, self._wanted_bell_dir)
+        other.begins_anew = self.begins_anew
+        return other
 
     def _open(self) -> sqlite3.Connection:
         with self._explained():
