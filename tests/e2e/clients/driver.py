@@ -36,6 +36,8 @@ from tests.e2e.clients.process import GRACE, driver_process, is_gone, stand_by, 
 WAIT = 60.0
 START_SECONDS = 90.0
 """A program, its library and the server all start before a client has connected: busy machines take long over that."""
+PATIENCE_MS = 600_000
+"""A call's own limit, unless a test is about it: that of the TypeScript libraries, 60 s, a busy machine may need."""
 
 FORMS: Json = {"form": {}, "url": {}}
 """The declaration of elicitation that every client can make."""
@@ -85,6 +87,8 @@ class ClientProgram:
         if error is None and not self._harmed and self._left_in_order():
             stand_by(self._process)
         else:
+            if error is not None:
+                error.add_note(f"{self.kind.id}: {self._said()}")
             self._process.stop([self._server] if self._server else [])
 
     def _left_in_order(self) -> bool:
@@ -175,12 +179,12 @@ class ClientProgram:
         name: str,
         arguments: Json | None = None,
         *,
-        timeout_ms: int | None = None,
+        timeout_ms: int = PATIENCE_MS,
         progress: bool = False,
         extend_on_progress: bool = False,
         meta: Json | None = None,
     ) -> str:
-        """Send a call and return its key. Without `timeout_ms` the library's own default limit applies."""
+        """Send a call and return its key."""
         return self._send(
             "call",
             name=name,

@@ -17,6 +17,7 @@ function register(client, declared, answer) {
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => emit("tools_changed"));
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => emit("log", { params }));
   client.onclose = () => emit("closed", { error: null });
+  client.onerror = (error) => console.error(String(error));
   if (declared === null) return;
   client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
     const { action, content, message } = await answer(params, signal);

@@ -16,6 +16,7 @@ function register(client, declared, answer) {
   client.setNotificationHandler("notifications/tools/list_changed", () => emit("tools_changed"));
   client.setNotificationHandler("notifications/message", ({ params }) => emit("log", { params }));
   client.onclose = () => emit("closed", { error: null });
+  client.onerror = (error) => console.error(String(error));
   if (declared === null) return;
   client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) => {
     const { action, content, message } = await answer(params, mcpReq.signal);
