@@ -56,7 +56,7 @@ def shell(config: Config, line: str) -> Action:
 
 def asked(desks: Desks, action: Action, who: Asker, scopes: tuple[AllowScope, ...] = (AllowScope.ONCE,)) -> Ask:
     new = NewAsk(tool="approve", title="Allow it?", questions=(QUESTION,), asker=who)
-    return desks.asks.hold(asking(new, action, scopes)).ask
+    return desks.asks.hold(asking(new, action, scopes, takes_changes=True)).ask
 
 
 def put(desks: Desks, line: str, **who: str) -> Ask:
@@ -180,6 +180,27 @@ def test_a_rule_that_denies_or_asks_has_the_last_word_and_is_named(desks: Desks,
         with pytest.raises(InvalidInput, match=rf"{said}.*Bash\(npm \*\) \(.*rules.toml:1\)"):
             desks.permissions.allow_like(ask.id, ask.digest, me, LikeRule(text="Bash(npm test)", reach=EVERYWHERE))
         assert desks.asks.get(ask.id).state is State.PENDING
+
+
+def test_what_a_person_makes_of_a_sessions_action_is_held_against_the_rules(
+    desks: Desks, config: Config, me: Settler
+) -> None:
+    config.user_rules.parent.mkdir(parents=True, exist_ok=True)
+    config.user_rules.write_text(
+        '[[rule]]\ndeny = ["Bash(rm *)"]\n\n[[rule]]\nask = ["Bash(deploy *)"]\napprovers = ["ada", "bo"]\nneed = 2\n'
+    )
+    ask = put(desks, "npm test")
+
+    def allow(line: str, by: Settler = me) -> Ask:
+        return desks.permissions.allow(ask.id, ask.digest, by, changed_input={"command": line})
+
+    with pytest.raises(InvalidInput, match="denies this"):
+        allow("rm -rf build")
+    with pytest.raises(InvalidInput, match="ada"):
+        allow("deploy shop")
+    assert allow("npm test -- --silent").state is State.ANSWERED
+    ask = put(desks, "npm start")
+    assert allow("deploy shop", replace(me, person="ada")).state is State.PENDING
 
 
 def test_what_an_editor_saves_meanwhile_is_not_overwritten(config: Config) -> None:

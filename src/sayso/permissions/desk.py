@@ -72,16 +72,17 @@ class PermissionDesk:
             return RuledAction(denied=denied_because(ruling))
         return RuledAction(allowed=AllowedAction(action=action, ask=verdict))
 
-    def ruling(self, action: Action, asker: Asker) -> Ruling | None:
-        """The same without a word to anybody; None where there are no rules at all."""
-        return self._rules.ruling(action, asker, self._given(asker)) if self._rules else None
+    def ruling(self, action: Action, asker: Asker, table: AskTable | None = None) -> Ruling | None:
+        """The same without a word to anybody; None where there are no rules at all. Within a change, by its table."""
+        return self._rules.ruling(action, asker, self._given(asker, table)) if self._rules else None
 
     def may_be_strict(self, asker: Asker) -> bool:
         """Whether rules may deny or ask for something of this asker's that needs nobody's say-so otherwise."""
         return self._rules is not None and self._rules.may_be_strict(asker)
 
-    def quorum(self, rules: Sequence[Rule], asker: Asker) -> Quorum | None:
-        """Who has to agree by these rules that demand something; None where there are none."""
+    def quorum(self, rules: Sequence[Rule], asker: Asker, table: AskTable | None = None) -> Quorum | None:
+        """Who has to agree by these rules that demand something; None where there are none. Within a change, by its
+        table."""
         demands = tuple(map(demand_of, rules))
         if not demands or self._rules is None:
             return None
@@ -101,7 +102,7 @@ class PermissionDesk:
                 stand_ins=tuple(each.delegate for each in delegations.now(table) if each.person in named),
             )
 
-        return self._asks.read(work)
+        return work(table) if table else self._asks.read(work)
 
     def _log_ruling(self, ruling: Ruling, action: Action, asker: Asker, verdict: str) -> None:
         keeps = self._rules is not None and self._rules.keeps_texts
@@ -129,18 +130,18 @@ class PermissionDesk:
         more: list[Quorum] = []
         """What the rules demand for what a person has made of it."""
 
-        def outcome(ask: Ask) -> Outcome:
+        def outcome(table: AskTable, ask: Ask) -> Outcome:
             action = _shown(ask, digest)
             if changed_input is not None:
                 action = _changed(ask, action, changed_input, edited_digest)
-                more[:] = self._demanded_of_edit(action, ask.asker)
+                more[:] = self._demanded_of_edit(action, ask.asker, table)
             return _allowed(ask, action, scope)
 
         def work(table: AskTable) -> Ask:
             ask = table.get(ask_id)
             if not ask.state.answerable:
-                return settle(table, ask_id, State.ANSWERED, by, outcome)
-            given, quorum = outcome(ask), quorum_of(ask)
+                return settle(table, ask_id, State.ANSWERED, by, partial(outcome, table))
+            given, quorum = outcome(table, ask), quorum_of(ask)
             for each in more:
                 quorum = quorum.joined_with(each) if quorum else each
             if quorum is None:
@@ -209,11 +210,17 @@ class PermissionDesk:
 
         return self._asks.change(lambda table: session_rules.end(table.tx, rule, by, table.now))
 
-    def _given(self, asker: Asker) -> Sequence[SessionRule]:
+    def _given(self, asker: Asker, table: AskTable | None) -> Sequence[SessionRule]:
         from sayso.permissions import session_rules
 
         key = session_rules.session_key(asker)
-        return self._asks.read(lambda table: session_rules.of_session(table.tx, key, table.now)) if key else ()
+        if key is None:
+            return ()
+
+        def work(table: AskTable) -> Sequence[SessionRule]:
+            return session_rules.of_session(table.tx, key, table.now)
+
+        return work(table) if table else self._asks.read(work)
 
     def deny(self, ask_id: str, by: Settler, because: str = "") -> Ask:
         """Deny it; the agent is told why."""
@@ -260,12 +267,12 @@ class PermissionDesk:
         much, and never too little."""
         self._asks.change(lambda table: note_handed_over(table.tx, allowed, asker, table.now))
 
-    def _demanded_of_edit(self, edited: Action, asker: Asker) -> list[Quorum]:
+    def _demanded_of_edit(self, edited: Action, asker: Asker, table: AskTable) -> list[Quorum]:
         """Rules looked at what the agent wants. What a person has made of it, nobody has held against them yet."""
-        ruling = self.ruling(edited, asker)
+        ruling = self.ruling(edited, asker, table)
         if ruling and ruling.effect == "deny":
             raise _invalid("changed_input", denied_because(ruling))
-        quorum = self.quorum(ruling.demanding, asker) if ruling and ruling.effect == "ask" else None
+        quorum = self.quorum(ruling.demanding, asker, table) if ruling and ruling.effect == "ask" else None
         return [quorum] if quorum else []
 
     def _decide(self, ask_id: str, by: Settler, work: Callable[[AskTable], Ask]) -> Ask:
