@@ -96,7 +96,8 @@ def test_a_log_that_was_changed_behind_its_back_does_not_verify(home: Home) -> N
     assert broken.code == 1
     assert broken.out.startswith("The log is broken.\n  Entry 2 is not as it was written.\n")
     found = home.run("log", "verify", "--json")
-    assert (found.code, found.data["whole"]) == (1, False)
+    assert (found.code, found.data["whole"], found.data["entries"], found.data["first"]) == (1, False, 6, 1)
+    assert found.data.keys() == {"whole", "entries", "first", "since", "hash", "faults"}
     changed, missed = found.data["faults"]
     assert (changed["fault"], changed["first"], changed["last"]) == ("changed", 2, 2)
     assert (missed["fault"], missed["missing"]) == ("not logged", "allowed")
@@ -147,4 +148,7 @@ def test_how_often_people_were_asked_is_told_in_numbers(home: Home) -> None:
     assert lines[0].startswith("People were asked                    2 (")
     data = home.run("log", "stats", "--since", "30d", "--json").data
     assert (data["asked"], data["allowed"], data["denied"], data["decided_by_rules"]) == (3, 2, 1, 0)
+    assert (data["undecided"], data["allowed_unopened"], data["busiest_hour"]) == (0, 0, 2)
+    assert sum(bar["asked"] for bar in data["bars"]) == 3
+    assert {bar["rules"] for bar in data["bars"]} == {0}
     assert home.run("log", "stats", "--since", "soon").code == 2

@@ -107,6 +107,101 @@ def test_every_text_that_is_used_is_shown_and_spelt_out(action: Action) -> None:
     assert seen == printable(seen), "nothing in it can drive or deceive a screen"
 
 
+def read(action: Action) -> dict[str, str]:
+    return {part.label: part.text for part in parts_of(action)}
+
+
+MAKE: dict[str, Any] = {"argv": ["make", "all"], "program": ["/usr/bin/make"], "folder": "/srv/shop"}
+
+
+def command(**data: Any) -> Action:
+    return Action(kind=ActionKind.COMMAND, tool="git_push", folder="/srv/shop", data=data)
+
+
+def test_a_command_is_told_part_by_part_as_people_read_it() -> None:
+    sandbox = {"profile": "workspace", "network": "none", "write": ["/srv/shop", "/tmp/\x1b"]}
+    elsewhere = {**MAKE, "argv": ["./build"], "program": None, "folder": "/srv/other"}
+    again = {**MAKE, "argv": ["make", "clean"]}
+    told = read(
+        command(argv=["git", "push"], program=["git", "/usr/bin/git"], sandbox=sandbox, first=[elsewhere, MAKE, again])
+    )
+    assert told == {
+        "Command line": "git push",
+        "Program": "/usr/bin/make",
+        "Runs first in /srv/other": "./build",
+        "Program not found yet": "./build",
+        "Runs first": "make clean",
+        "Sandbox": "workspace\nnetwork: none\nwrites: /srv/shop\nwrites: /tmp/<U+001B>",
+        "Tool": "git_push",
+        "Folder": "/srv/shop",
+    }
+    names = [part.label for part in parts_of(command(argv=["make"], program=["/usr/bin/make"], first=[MAKE, again]))]
+    assert names == ["Command line", "Program", "Runs first", "Runs first", "Tool", "Folder"], "a program is told once"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"first": [{**MAKE, "more": "unknown"}]},
+        {"first": [{"argv": ["make"]}]},
+        {"first": [{**MAKE, "folder": 7}]},
+        {"first": [{**MAKE, "argv": "make all"}]},
+        {"first": [{**MAKE, "program": "/usr/bin/make"}]},
+        {"first": [MAKE, "make"]},
+        {"sandbox": {"profile": "workspace", "network": "none"}},
+        {"sandbox": {"profile": "workspace", "network": "none", "write": "/srv"}},
+        {"skipped_if": {"exists": "/srv/a", "newer": "/srv/b"}},
+        {"environment": {"LEVEL": 7}},
+        {"files": {"/srv/a": None}},
+    ],
+    ids=json.dumps,
+)
+def test_what_is_not_of_the_known_form_is_told_whole_as_it_came(data: dict[str, Any]) -> None:
+    told = read(command(argv=["git", "push"], **data))
+    assert told.keys() == {"Command line", "More", "Tool", "Folder"}
+    assert json.loads(told["More"]) == data
+
+
+def test_the_tools_that_a_server_offers_are_told_one_by_one() -> None:
+    tools = {"read": {"description": "Reads a file", "reads": True}, "odd": "no object", "mute": {"description": 7}}
+    offer = Action(
+        kind=ActionKind.SERVER, tool="tools of files", folder="/srv/shop", data={"diff": "-old\n+new", "tools": tools}
+    )
+    told = read(offer)
+    assert told == {
+        "Change": "-old\n+new",
+        "Offers the tool read": "Reads a file",
+        "More read": '"reads": true',
+        "More odd": '"": "no object"',
+        "More mute": '"description": 7',
+        "Tool": "tools of files",
+        "Folder": "/srv/shop",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given_input", "left"),
+    [
+        ({"old_string": "b\n", "new_string": "B\n"}, []),
+        ({"old_string": "B\n", "new_string": "b\n"}, ["old_string", "new_string"]),
+        ({"old_string": "a\nb\nc\n", "new_string": "a\nB\nc\n"}, []),
+        ({"old_string": "c\nx\n"}, ["old_string"]),
+        ({"content": "a\nB\nc\n"}, []),
+        ({"new_source": "y\n", "cell_id": "7"}, ["cell_id"]),
+        ({"old_string": "--- f\n"}, ["old_string"]),
+        ({"new_string": "c\n\0x\n"}, ["new_string"]),
+    ],
+    ids=str,
+)
+def test_what_the_diff_of_an_edit_shows_in_one_piece_is_not_told_again(given_input: Any, left: list[str]) -> None:
+    diff = "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -9,1 +9,1 @@\n-x\n+y"
+    data = {"input": {"file_path": "/srv/f", **given_input}, "diff": diff}
+    told = read(Action(kind=ActionKind.EDIT, tool="Edit", folder="/srv/shop", data=data))
+    assert told["File"] == "/srv/f"
+    assert told["Change"] == diff
+    assert {label.removeprefix("Input ") for label in told if label.startswith("Input")} == set(left)
+
+
 LINES = st.lists(st.sampled_from(["a", "b", "", "-x", "+y", "@@ z", "\x1b[8m", "c\r", "c\\r", "\u202e"]), max_size=9)
 
 

@@ -168,7 +168,7 @@ def test_an_edit_starts_again_from_nobody_and_is_what_the_others_look_at(place: 
     assert [yes.person for yes in yeses_of(edited)] == ["bo"]
     assert "bo has changed what the agent wanted" in rules_part(edited)[0].text
     assert edited.wanted
-    assert edited.wanted["scopes"] == ["once"]
+    assert (edited.wanted["scopes"], edited.wanted["takes_changes"]) == (["once"], True)
     with pytest.raises(InvalidInput, match="is not the digest of what the agent wants"):
         place.desk.allow(ask.id, ask.digest, by("cy"))
     verdict = verdict_of(place.yes(ask, "cy"))
