@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -210,6 +211,17 @@ def test_completion_offers_the_options_of_the_question_after_its_id(home: Home) 
     assert "".join(completed(home, "sayso answer ffffffff ")) == ""
 
 
+def in_a_shell(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments,
+        capture_output=True,
+        cwd=home.project,
+        env={**home.env, "PATH": f"{BIN}:{home.env['PATH']}"},
+        timeout=SECONDS,
+        text=True,
+    )
+
+
 BASH_PRESSES_TAB = """\
 eval "$(sayso completion bash)"
 COMP_WORDS=(sayso answer {id} {word}) COMP_CWORD=3
@@ -222,14 +234,7 @@ def test_bash_takes_each_option_that_it_is_offered_as_one_word_that_means_the_sa
     labels = ["a new one", "it's $(touch pwned)", "go; rm *", "tab\there", "-dash", 'say "so"', "ärger", "a,b,"]
     ask = home.leave(choice("Which?", *labels))
     for word, offered in (("''", [*labels[:3], "#4", "#5", *labels[5:]]), (r"'a\ n'", labels[:1])):
-        ran = subprocess.run(
-            ["bash", "--norc", "-c", BASH_PRESSES_TAB.format(id=ask.id[:8], word=word)],
-            capture_output=True,
-            cwd=home.project,
-            env={**home.env, "PATH": f"{BIN}:{home.env['PATH']}"},
-            timeout=SECONDS,
-            text=True,
-        )
+        ran = in_a_shell(home, "bash", "--norc", "-c", BASH_PRESSES_TAB.format(id=ask.id[:8], word=word))
         assert ran.stdout.splitlines() == offered, ran.stderr
     assert list(home.project.iterdir()) == []
 
@@ -246,14 +251,7 @@ def test_bash_lists_each_question_beside_its_id_and_puts_only_ids_into_the_line(
     asks = [home.leave(choice("Which database?")), home.leave(choice("Run $(touch pwned)? " + "x" * 60))]
 
     def offered(kind: int) -> list[str]:
-        ran = subprocess.run(
-            ["bash", "--norc", "-c", BASH_LISTS_IDS.format(type=kind)],
-            capture_output=True,
-            cwd=home.project,
-            env={**home.env, "PATH": f"{BIN}:{home.env['PATH']}"},
-            timeout=SECONDS,
-            text=True,
-        )
+        ran = in_a_shell(home, "bash", "--norc", "-c", BASH_LISTS_IDS.format(type=kind))
         return ran.stdout.splitlines()
 
     listing, menu, insert = ord("?"), ord("%"), ord("*")
@@ -261,6 +259,24 @@ def test_bash_lists_each_question_beside_its_id_and_puts_only_ids_into_the_line(
     assert offered(listing) == [f"{first}  Which database?", f"{second}  Run $(touch pwned)? xxxxxxxx"]
     assert offered(menu) == offered(insert) == [first, second]
     assert list(home.project.iterdir()) == []
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish presses Tab itself")
+def test_fish_offers_labels_and_questions_with_their_commas(home: Home) -> None:
+    ask = home.leave(choice("Which cache, and why?", "Redis, as it is fast", "none: $HOME"))
+    script = (
+        'sayso completion fish | source; for each in answer\\ "" answer\\ "$argv[1] "; complete -C "sayso $each"; end'
+    )
+    ran = in_a_shell(home, "fish", "--no-config", "-c", script, ask.id[:8])
+    assert sorted(ran.stdout.splitlines()) == sorted(
+        [f"{ask.id[:8]}\tWhich cache, and why?", "Redis, as it is fast", "none: $HOME"]
+    ), ran.stderr
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh reads the script itself")
+def test_zsh_completes_where_nothing_else_has_asked_it_to(home: Home) -> None:
+    ran = in_a_shell(home, "zsh", "-f", "-c", 'eval "$(sayso completion zsh)"; print -- "$_comps[sayso]"')
+    assert (ran.stdout, ran.stderr) == ("_sayso_completion\n", "")
 
 
 def test_completion_says_nothing_of_an_option_that_its_label_does_not(home: Home) -> None:

@@ -28,6 +28,26 @@ whenever one is opened. Questions stand beside ids where these are only listed, 
 them into the line (37: menu-complete, 42: insert-completions); of what is listed it types the beginning that all have
 in common, which is part of an id."""
 
+FISH = """\
+function _{program}_completion
+    for line in (env {variable}=fish_complete COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) {program})
+        set -l told (string split --max 1 , -- $line)
+        switch $told[1]
+            case dir
+                __fish_complete_directories $told[2]
+            case file
+                __fish_complete_path $told[2]
+            case plain
+                printf '%s\\n' $told[2]
+        end
+    end
+end
+complete --no-files --command {program} --arguments "(_{program}_completion)"
+"""
+"""Click's takes labels and questions apart at their commas, and goes on with what is before the first."""
+ZSH_HAS_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }"
+"""A shell whose `~/.zshrc` has no more than the line in our help knows no completion until it is told to."""
+
 
 @declared.reader()
 @declared.argument("shell", metavar="SHELL", type=declared.one_of(SHELLS))
@@ -42,14 +62,18 @@ def command(shell: str) -> None:
       eval "$(sayso completion zsh)"                                   in ~/.zshrc
       sayso completion fish > ~/.config/fish/completions/sayso.fish    once
     """
-    put(BASH.format(program=program_name(), variable=COMPLETES) if shell == "bash" else _script_of_click(shell))
+    put(_script(shell))
 
 
-def _script_of_click(shell: str) -> str:
-    from click.shell_completion import get_completion_class
+def _script(shell: str) -> str:
+    if shell == "zsh":
+        return _zsh_of_click().replace("    compdef ", f"    {ZSH_HAS_COMPDEF}\n    compdef ", 1)
+    return (BASH if shell == "bash" else FISH).format(program=program_name(), variable=COMPLETES)
+
+
+def _zsh_of_click() -> str:
+    from click.shell_completion import ZshComplete
 
     from sayso.cli.lazy_group import root
 
-    script = get_completion_class(shell)
-    assert script is not None
-    return script(root(), {}, program_name(), COMPLETES).source()
+    return ZshComplete(root(), {}, program_name(), COMPLETES).source()
