@@ -8,7 +8,7 @@ from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_rows import UNDO, inbox, row_of, settled
 from tests.web.house import USER, House, confirm, new_ask, select, text
 
-from sayso.asks.model import Asker, State
+from sayso.asks.model import Asker, Settler, State
 
 
 def long_press(page: Page, words: str, right: int = 80) -> None:
@@ -109,6 +109,43 @@ def test_a_long_press_marks_rows_and_a_thumb_rejects_them(house: House, sign_in:
     page.clock.fast_forward(UNDO)
     assert {settled(house, ask).state for ask in (one, two)} == {State.REJECTED}
     assert house.desk.get(kept.id).state is State.PENDING
+
+
+def test_all_that_one_agent_has_open_or_a_search_has_found_is_marked_and_rejected_together(
+    house: House, sign_in: SignIn
+) -> None:
+    noisy = Asker(client="codex", project="/home/ada/shop", host="here", leader="42")
+    gone, *many = (house.hold(new_ask(text(f"Number {number}?"), asker=noisy)).ask for number in range(7))
+    cakes, tea = [house.ask(text(f"{name} cake?")) for name in ("First", "Second")], house.ask(text("Tea?"))
+    page = inbox(sign_in, **PHONE)
+    bar, select_rows = page.locator("[data-marked]"), page.get_by_role("button", name="Select")
+    select_rows.tap()
+    expect(bar.get_by_role("button", name="Done")).to_be_visible()
+    expect(bar.get_by_role("button", name="Mark all")).to_be_hidden()
+    row_of(page, "7 questions").locator("> a").tap()
+    select_rows.tap()
+    bar.get_by_role("button", name="Mark all 7").tap()
+    expect(bar.get_by_text("7 marked")).to_be_visible()
+    # The list is drawn again, and what has not changed stays marked.
+    house.desk.cancel(gone.id, Settler(person="grace", surface="terminal"))
+    expect(bar.get_by_text("6 marked")).to_be_visible()
+    page.clock.fast_forward(1000)
+    bar.get_by_role("button", name="Reject all 6").tap()
+    page.clock.fast_forward(1000)
+    page.get_by_role("button", name="Undo").tap()
+    page.clock.fast_forward(1000)
+    bar.get_by_role("button", name="Reject all 6").tap()
+    page.clock.fast_forward(UNDO)
+    assert {settled(house, ask).state for ask in many} == {State.REJECTED}
+    expect(page.get_by_role("heading", name="Nothing open")).to_be_visible()
+    page.goto("/?q=cake")
+    select_rows.tap()
+    bar.get_by_role("button", name="Mark all 2").tap()
+    page.clock.fast_forward(1000)
+    bar.get_by_role("button", name="Reject all 2").tap()
+    page.clock.fast_forward(UNDO)
+    assert {settled(house, ask).state for ask in cakes} == {State.REJECTED}
+    assert house.desk.get(tea.id).state is State.PENDING
 
 
 def test_select_offers_a_box_in_each_row_and_snoozes_what_is_marked(house: House, sign_in: SignIn) -> None:

@@ -311,7 +311,7 @@ function holdBack({ asks, form, label, question, send, undo }) {
 // What a row offers cannot be pressed while rows are marked, nor while a no to it can still be undone.
 function offerInRows() {
   const marking = $("[data-marked]") !== null;
-  for (const row of $$("[data-inbox] > .row")) {
+  for (const row of $$("[data-markable] > .row")) {
     const saidNo = held.has(row.dataset.ask) && !held.get(row.dataset.ask).form;
     row.classList.toggle("going", saidNo);
     for (const offered of $$(":scope > :is(form, details)", row)) if (offered.inert !== (marking || saidNo)) offered.inert = marking || saidNo;
@@ -958,7 +958,8 @@ async function renewCrowd() {
     if (!newer) return;
     crowdPage().replaceWith(document.adoptNode(newer));
     if (focused) ($(`[data-ask="${focused}"] a`, newer) ?? $("main")).focus();
-    tellTimes();
+    dispatchEvent(new Event("sayso:shown"));
+    offerInRows();
     seen();
   } catch {
     crowdTimer = notSeen(renewCrowd);

@@ -1,27 +1,45 @@
-// Several rows at once can be rejected or snoozed, and nothing else. Rows are marked by their key, by "Select", or by a
-// long press; meanwhile nothing that a row offers can be pressed. Either can be undone.
+// Several rows at once can be rejected or snoozed, and nothing else: in the inbox, among what a search has found, and on
+// the page of an agent that has many open. Rows are marked by their key, by "Select", or by a long press; meanwhile
+// nothing that a row offers can be pressed. Either can be undone.
 
 const { reach, newAttempt, fateOf, refusal } = sayso;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-const list = $("[data-inbox]");
-const select = $("[data-select]");
+const main = $("main");
 const csrf = () => $("meta[name=sayso-csrf]").content;
 
-const marked = () => $$(".row.marked");
-const canMark = (row) => row?.dataset.ask && !("crowd" in row.dataset) && row.closest("[data-inbox]") && !row.closest(".beside") && !sayso.held.has(row.dataset.ask);
+// By their ids and versions: a list that is drawn again has other elements for the same asks, and an ask that has changed
+// since is no longer marked. What is out of sight counts as not marked, too.
+const chosen = new Map();
+const isMarked = (row) => chosen.has(row.dataset.ask) && chosen.get(row.dataset.ask) === row.dataset.version;
+const rows = () => $$("[data-markable] > .row", main).filter((row) => row.checkVisibility());
+const marked = () => rows().filter(isMarked);
+const canMark = (row) => row?.dataset.ask && !("crowd" in row.dataset) && row.closest("[data-markable]") && !sayso.held.has(row.dataset.ask);
 const titleOf = (row) => $(".row-title", row).textContent.trim();
 
-function mark(row, on = !row?.classList.contains("marked")) {
+function mark(row, on = !row || !isMarked(row)) {
   if (on && !canMark(row)) return;
-  row.classList.toggle("marked", on);
-  const box = $(".row-mark input", row);
-  if (box) box.checked = on;
+  choose(row, on);
   tellMarked();
 }
 
+function choose(row, on) {
+  if (on) chosen.set(row.dataset.ask, row.dataset.version);
+  else chosen.delete(row.dataset.ask);
+  show(row);
+}
+
+function show(row) {
+  const on = isMarked(row);
+  row.classList.toggle("marked", on);
+  const box = $(".row-mark input", row);
+  if (box) box.checked = on;
+}
+
 function clear() {
-  for (const row of marked()) mark(row, false);
+  chosen.clear();
+  for (const row of $$(".row.marked")) show(row);
+  tellMarked();
 }
 
 // --- The bar of what is done with them
@@ -38,16 +56,26 @@ function tellMarked() {
   $("span", bar).textContent = `${count} marked`;
   $(".danger", bar).textContent = count === 1 ? "Reject it" : `Reject all ${count}`;
   for (const button of $$("[data-with-marked]", bar)) button.hidden = !count;
+  const all = toMarkAtOnce().length;
+  $("[data-mark-all]", bar).textContent = `Mark all ${all}`;
+  $("[data-mark-all]", bar).hidden = count > 0 || all < 2;
 }
+
+// Not in the whole inbox, where they have nothing to do with each other.
+const toMarkAtOnce = () => rows().filter((row) => row.closest("[data-markable=all]") && canMark(row));
 
 function makeBar() {
   const bar = Object.assign(document.createElement("form"), { className: "marked-bar" });
   bar.dataset.marked = "";
   bar.dataset.guard = "";
-  bar.innerHTML = '<span role="status"></span><button class="button danger" data-with-marked></button><button class="button" type="button" data-with-marked data-snooze-marked>Snooze</button><button class="button" type="button" data-clear>Done</button>';
-  list.after(bar);
+  bar.innerHTML = '<span role="status"></span><button class="button danger" data-with-marked></button><button class="button" type="button" data-with-marked data-snooze-marked>Snooze</button><button class="button" type="button" data-mark-all></button><button class="button" type="button" data-clear>Done</button>';
+  main.append(bar);
   bar.addEventListener("submit", rejectMarked);
   $("[data-snooze-marked]", bar).addEventListener("click", () => askHowLong(marked()));
+  $("[data-mark-all]", bar).addEventListener("click", () => {
+    for (const row of toMarkAtOnce()) choose(row, true);
+    tellMarked();
+  });
   $("[data-clear]", bar).addEventListener("click", () => {
     clear();
     selectRows(false);
@@ -58,9 +86,9 @@ function makeBar() {
 // As one answer does, this waits until it cannot be undone any more. Then each is sent by itself.
 function rejectMarked(event) {
   event.preventDefault();
-  const [chosen, choosing, label] = [marked(), selecting(), $(".danger", event.currentTarget).textContent];
-  if (!chosen.length) return;
-  const wanted = chosen.map((row) => ({ ask: row.dataset.ask, settle: "permission" in row.dataset ? "deny" : "reject", title: titleOf(row) }));
+  const [unwanted, choosing, label] = [marked(), selecting(), $(".danger", event.currentTarget).textContent];
+  if (!unwanted.length) return;
+  const wanted = unwanted.map((row) => ({ ask: row.dataset.ask, version: row.dataset.version, settle: "permission" in row.dataset ? "deny" : "reject", title: titleOf(row) }));
   clear();
   selectRows(false);
   sayso.holdBack({
@@ -69,8 +97,8 @@ function rejectMarked(event) {
     question: wanted.map(({ title }) => title).join(" · "),
     send: () => rejectAll(wanted),
     undo: () => {
+      for (const { ask, version } of wanted) chosen.set(ask, version);
       selectRows(choosing);
-      for (const { ask } of wanted) mark($(`.row[data-ask="${ask}"]`, list), true);
     },
   });
 }
@@ -96,28 +124,37 @@ async function whyNotRejected({ ask, settle }) {
 
 // --- Choosing rows by a finger
 
-const selecting = () => list?.classList.contains("selecting");
+const selecting = () => main.classList.contains("selecting");
 
 function selectRows(on) {
-  if (!list) return;
-  list.classList.toggle("selecting", on);
-  select?.setAttribute("aria-pressed", on);
-  if (on) prepareRows();
-  else for (const box of $$(".row-mark", list)) box.remove();
-  tellMarked();
+  main.classList.toggle("selecting", on);
+  if (!on) for (const box of $$(".row-mark", main)) box.remove();
+  renew();
+}
+
+// For rows that have just come, and those whose marks come back.
+function renew() {
+  const here = rows();
+  for (const row of here) {
+    if (selecting()) prepare(row);
+    show(row);
+  }
+  for (const button of $$("[data-select]", main)) {
+    button.hidden = !selecting() && !here.some(canMark);
+    button.ariaPressed = selecting();
+  }
+  if (chosen.size || selecting() || $("[data-marked]")) tellMarked();
 }
 
 // A box of its own in each row, so that a keyboard and a screen reader can mark as well.
-function prepareRows() {
-  for (const row of list.children) {
-    if (!canMark(row) || $(".row-mark", row)) continue;
-    const label = Object.assign(document.createElement("label"), { className: "row-mark" });
-    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: row.classList.contains("marked") });
-    box.setAttribute("aria-label", `Mark: ${titleOf(row)}`);
-    box.addEventListener("change", () => mark(row, box.checked));
-    label.append(box);
-    row.prepend(label);
-  }
+function prepare(row) {
+  if (!canMark(row) || $(".row-mark", row)) return;
+  const label = Object.assign(document.createElement("label"), { className: "row-mark" });
+  const box = Object.assign(document.createElement("input"), { type: "checkbox" });
+  box.setAttribute("aria-label", `Mark: ${titleOf(row)}`);
+  box.addEventListener("change", () => mark(row, box.checked));
+  label.append(box);
+  row.prepend(label);
 }
 
 const HOLD = 500;
@@ -129,50 +166,46 @@ function letGo() {
   press = null;
 }
 
-if (list && select) {
-  select.hidden = list.hidden;
-  select.addEventListener("click", () => {
+main.addEventListener("pointerdown", (event) => {
+  const link = event.target.closest(".row > a");
+  letGo();
+  if (event.pointerType !== "touch" || !link || !canMark(link.parentElement)) return;
+  press = { x: event.clientX, y: event.clientY, held: false };
+  press.timer = setTimeout(() => {
+    press.held = true;
+    choose(link.parentElement, true);
+    selectRows(true);
+  }, HOLD);
+});
+main.addEventListener("pointermove", ({ clientX: x, clientY: y }) => press && !press.held && Math.hypot(x - press.x, y - press.y) > SLIP && letGo());
+addEventListener("pointercancel", letGo);
+addEventListener("scroll", () => press && !press.held && letGo(), { passive: true });
+// The phone's own menu for links would cover the row.
+main.addEventListener("contextmenu", (event) => press && event.preventDefault());
+main.addEventListener("click", (event) => {
+  const held = press?.held;
+  letGo();
+  // The end of a long press is no tap, whatever has come under the finger since.
+  if (held) return event.preventDefault();
+  if (event.target.closest("[data-select]")) {
     if (selecting()) clear();
-    selectRows(!selecting());
-  });
-  list.addEventListener("pointerdown", (event) => {
-    const link = event.target.closest(".row > a");
-    letGo();
-    if (event.pointerType !== "touch" || !link || !canMark(link.parentElement)) return;
-    press = { x: event.clientX, y: event.clientY, held: false };
-    press.timer = setTimeout(() => {
-      press.held = true;
-      selectRows(true);
-      mark(link.parentElement, true);
-    }, HOLD);
-  });
-  list.addEventListener("pointermove", ({ clientX: x, clientY: y }) => press && !press.held && Math.hypot(x - press.x, y - press.y) > SLIP && letGo());
-  addEventListener("pointercancel", letGo);
-  addEventListener("scroll", () => press && !press.held && letGo(), { passive: true });
-  // The phone's own menu for links would cover the row.
-  list.addEventListener("contextmenu", (event) => press && event.preventDefault());
-  list.addEventListener("click", (event) => {
-    const row = event.target.closest(".row");
-    const held = press?.held;
-    letGo();
-    // The end of a long press is no tap, whatever has come under the finger since.
-    if (held) return event.preventDefault();
-    if (!row || !selecting() || event.target.closest(".row-mark") || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    mark(row);
-  });
-  addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape" || $("dialog[open]") || !$("[data-marked]")) return;
-    clear();
-    selectRows(false);
-  });
-  // A row that has changed is another element, and no longer marked.
-  new MutationObserver(() => {
-    select.hidden = list.hidden && !selecting();
-    if (selecting()) prepareRows();
-    if ($("[data-marked]")) tellMarked();
-  }).observe(list, { childList: true, attributeFilter: ["hidden"] });
-}
+    return selectRows(!selecting());
+  }
+  const row = event.target.closest("[data-markable] > .row");
+  if (!row || !selecting() || event.target.closest(".row-mark") || event.ctrlKey || event.metaKey) return;
+  // What an agent with many open has is marked on its own page, which opens as long as that loses no marks.
+  if ("crowd" in row.dataset && !marked().length) return;
+  event.preventDefault();
+  mark(row);
+});
+addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape" || $("dialog[open]") || !$("[data-marked]")) return;
+  clear();
+  selectRows(false);
+});
+addEventListener("sayso:shown", renew);
+if ($("[data-inbox][data-markable]")) new MutationObserver(renew).observe($("[data-inbox]"), { childList: true, attributeFilter: ["hidden"] });
+renew();
 
 // --- Snoozing
 
