@@ -169,6 +169,21 @@ async def test_a_row_is_not_answered_by_a_key_when_something_was_entered_for_it_
         await anna.sees("You began to write something about this", "draft")
         assert not anna.app.shared.board.outgoing
         await anna.sees_not("answer  ")
+        place.desk.keep_draft(held.ask.id, "anna", "")
+        await anna.press("1")
+        await until(lambda: held.ask.id in anna.app.shared.board.outgoing, anna.screen)
+
+
+async def test_a_row_is_no_draft_any_more_when_what_was_entered_is_taken_out_elsewhere(place: Place) -> None:
+    held = place.ask(select())
+    draft = Draft().put(held.ask.questions[0], drafts.write(held.ask.questions[0], Said(), "mauve"))
+    place.desk.keep_draft(held.ask.id, "anna", to_json(held.ask, draft))
+    async with place.inbox() as anna:
+        await anna.sees("draft")
+        place.desk.keep_draft(held.ask.id, "anna", "")
+        place.ask(select("Another one?"))
+        await anna.sees("Another one?")
+        await anna.sees_not("draft")
 
 
 def _drafts_of(*texts: str) -> list[Draft]:

@@ -153,6 +153,16 @@ async def test_a_yes_pressed_before_the_permission_could_be_read_is_no_yes(place
         assert (await place.outcome(held)).state is State.ANSWERED
 
 
+async def test_a_mark_that_comes_before_the_options_could_be_read_is_not_dropped_without_a_word(place: Place) -> None:
+    place.ask(REGIONS)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press_after(0.3, "space")
+        await anna.sees("Not taken:", "[ ] 1. Frankfurt")
+        await anna.press("space")
+        await anna.sees("[x] 1. Frankfurt")
+
+
 @pytest.mark.finding("F-04")
 async def test_a_word_that_begins_with_y_allows_nothing_when_it_comes_as_a_burst(place: Place) -> None:
     held = permission(place)

@@ -307,7 +307,7 @@ class AnswerScreen(SettlingScreen):
         return not self.answerable
 
     def action_mark(self) -> None:
-        if not self._has_ended() and self.shared.reflexes.seen():
+        if not self._has_ended() and self.seen():
             self.step.mark()
 
     @on(Step.Picked)

@@ -485,8 +485,8 @@ class InboxScreen(SaysoScreen[None]):
         if ask.id in board.outgoing:
             return False
         with suppress(StoreError):
-            if await self.do(lambda desk: desk.draft(ask.id, person)):
-                board.drafts.add(ask.id)
+            begun = await self.do(lambda desk: desk.draft(ask.id, person)) or board.unsaved.get(ask.id)
+            (board.drafts.add if begun else board.drafts.discard)(ask.id)
         if ask.id in board.drafts:
             self._outgoing_changed()
             self.warn(self.shared.texts.draft_first.format(key=self.shared.keys.shown("open")))

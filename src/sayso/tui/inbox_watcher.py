@@ -36,6 +36,8 @@ class InboxSnapshot:
     saved: Mapping[str, str] = field(default_factory=dict)
     begun: Set[str] = frozenset()
     """Those that something was entered for, here or elsewhere."""
+    marked: Set[str] = frozenset()
+    """Those of which the board said so when the look began."""
 
 
 class InboxWatcher:
@@ -92,7 +94,9 @@ class InboxWatcher:
         board.show(snapshot.asks, snapshot.snoozed)
         self._look_when_one_is_back(snapshot.snoozed)
         board.trouble, board.trouble_since = "", None
-        board.drafts |= (snapshot.begun | snapshot.saved.keys()) - board.outgoing.keys()
+        # What was begun or emptied here since the look began is newer than what the look has shown.
+        newer = board.drafts ^ snapshot.marked
+        board.drafts = (snapshot.begun - newer | board.drafts & newer) - board.outgoing.keys()
         board.unsaved = {key: body for key, body in board.unsaved.items() if snapshot.saved.get(key) != body}
         if first:
             board.seen |= {ask.id for ask in snapshot.asks}
@@ -114,15 +118,16 @@ class InboxWatcher:
 
     def _everything(self, desk: AskDesk) -> InboxSnapshot:
         """All asks; and what could not be kept while the store was away is kept now."""
-        person, unsaved = self._shared.config.person, dict(self._shared.board.unsaved)
+        board, person = self._shared.board, self._shared.config.person
+        unsaved, marked, going = dict(board.unsaved), set(board.drafts), set(board.outgoing)
         for ask_id, body in unsaved.items():
             desk.keep_draft(ask_id, person, body)
         snoozed = desk.snoozed(person)
-        put_off, known = {each.ask.id for each in snoozed}, {ask.id for ask in self._shared.board.asks}
-        asks = [ask for ask in _all_as_they_are(desk, self._shared.board.all) if ask.id not in put_off]
+        put_off, known = {each.ask.id for each in snoozed}, {ask.id for ask in board.asks}
+        asks = [ask for ask in _all_as_they_are(desk, board.all) if ask.id not in put_off]
         new = [ask for ask in asks if ask.id not in known]
-        begun = desk.drafts(person) & {ask.id for ask in asks}
-        return InboxSnapshot(asks=asks, new=new, snoozed=snoozed, saved=unsaved, begun=begun)
+        begun = desk.drafts(person) & ({ask.id for ask in asks} | put_off) - going
+        return InboxSnapshot(asks=asks, new=new, snoozed=snoozed, saved=unsaved, begun=begun, marked=marked)
 
 
 def _all_as_they_are(desk: AskDesk, known: Sequence[Ask]) -> list[Ask]:

@@ -186,6 +186,10 @@ class SaysoScreen(Screen[ScreenResultType]):
         """The same, once it is known what else came with it."""
         return await self.shared.reflexes.alone() or self._remind()
 
+    def seen(self) -> bool:
+        """Whether it came when all of that could be read, which is enough for what can be taken back at once."""
+        return self.shared.reflexes.seen() or self._remind()
+
     def _remind(self) -> bool:
         if self.shared.reflexes.is_news():
             self.warn(self.shared.texts.too_soon)
