@@ -242,6 +242,27 @@ def arrive(house: House, page: Page, request: Request) -> Reply:
     return house.web.call("POST", address, body=body, headers=headers, cookie=cookie)
 
 
+def test_a_second_tap_on_send_leads_to_no_other_page(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(select("Which colour?", *(f"Colour {number}" for number in range(20))))
+    page = sign_in("/healthz", **PHONE)
+    page.clock.install()
+    page.goto(f"/asks/{ask.id}")
+    page.get_by_role("radio", name="Colour 1", exact=True).check()
+    stand_still(page)
+    box = page.get_by_role("button", name="Send answer").bounding_box()
+    assert box
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.touchscreen.tap(*middle)
+    expect(page.locator("#standing")).to_contain_text("Answered by you")
+    led_to: list[str] = []
+    page.on("request", lambda request: led_to.append(request.url) if request.is_navigation_request() else None)
+    page.touchscreen.tap(*middle)
+    # Elsewhere a tap counts at once.
+    page.get_by_role("link", name="‹ Inbox").tap()
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+    assert [urlsplit(url).path for url in led_to] == ["/"]
+
+
 def test_while_a_yes_is_on_its_way_nothing_else_can_be_said_and_late_it_does_not_count(
     house: House, sign_in: SignIn
 ) -> None:

@@ -1,11 +1,12 @@
 // Which presses count: none on a form that has only just appeared or moved, none by a key that is held down, and no yes
 // while the words of a no are written, nor right where something was decided last. So a second tap never decides what
-// nobody has read.
+// nobody has read, and leads nowhere.
 // Without this file the stylesheet hides the buttons of a page that has only just appeared, and the server refuses a yes
 // that comes with the words of a no.
 
 const STILL = 700;
 const STILL_WHERE_DECIDED = 3000;
+const SECOND_TAP = 1500;
 const PRESSABLE = "button, label, input[type=radio], input[type=checkbox]";
 const GUARDED = "[data-guard], [data-allow]";
 
@@ -138,8 +139,16 @@ function isWhereDecided(guarded) {
   return decided !== null && guarded.matches("[data-allow]") && overlaps(guarded, decided);
 }
 
+// On a phone the bar of pages comes to where "Send answer" was.
+function isSecondTap({ target, clientX: x, clientY: y, detail }) {
+  if (!decided || !detail || !target.closest?.("a[href]")?.closest("[data-pinned]")) return false;
+  return Date.now() - decided.at < SECOND_TAP && isIn(decided, x, y);
+}
+
+const isIn = ({ left, top, right, bottom }, x, y) => x >= left && x <= right && y >= top && y <= bottom;
+
 function forgetPlaceElsewhere({ clientX: x, clientY: y }) {
-  if (!decided || (x >= decided.left && x <= decided.right && y >= decided.top && y <= decided.bottom)) return;
+  if (!decided || isIn(decided, x, y)) return;
   decided = null;
   sessionStorage.removeItem(DECIDED);
   free($$("[data-allow]"));
@@ -187,6 +196,7 @@ addEventListener("pointerdown", (event) => {
 }, true);
 
 addEventListener("click", (event) => {
+  if (isSecondTap(event)) return refuse(event);
   const control = guardedControl(event);
   if (!control) return;
   // By a pointer: it must have gone down on the same thing, or on its label, when that was there to be read.
