@@ -129,8 +129,30 @@ def test_leaving_the_end_of_input_and_ctrl_c_send_nothing(home: Home) -> None:
     with Terminal(home, "answer", ask.id) as terminal:
         terminal.expect("own words: ")
         assert terminal.interrupt() == 130
+        assert "Nothing was sent. The ask stays open." in terminal.screen
         assert "Traceback" not in terminal.screen
     assert home.ask_of(ask).state is State.PENDING
+
+
+def test_what_was_answered_at_prompts_is_there_again_after_they_were_left(home: Home) -> None:
+    ask = home.leave(choice(id="1"), text(id="2"), confirm(id="3"))
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.reply("own words: ", "1")
+        terminal.reply("an empty line ends it: ", "only on weekdays\n")
+        terminal.expect("y or n: ")
+        assert terminal.interrupt() == 130
+        assert "what you have answered is kept." in terminal.screen
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.expect("What you have answered before is kept")
+        terminal.reply("y or n: ", "n")
+        assert "only on weekdays" in terminal.expect(SEND)
+        terminal.type("y")
+        assert terminal.end() == 0
+    assert home.answers(ask) == (
+        Answer(question="1", chosen=("1",)),
+        Answer(question="2", text="only on weekdays"),
+        Answer(question="3", chosen=("no",)),
+    )
 
 
 def test_without_an_id_the_only_open_ask_is_taken(home: Home) -> None:
@@ -148,6 +170,7 @@ def test_without_an_id_one_of_several_is_picked_by_number(home: Home) -> None:
         listed = terminal.expect("Which one, 1 to 2? ")
         assert "1) First?" in listed
         terminal.type("7")
+        terminal.expect("7 is none of these: it takes a number from 1 to 2.")
         terminal.reply("Which one", "2")
         terminal.expect("1. Second?")
         terminal.reply("own words: ", "1")

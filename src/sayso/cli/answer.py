@@ -9,6 +9,7 @@ import click
 from sayso.asks.crowds import without_crowds
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import headline
+from sayso.cli.begun import Begun
 from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.program import settings
 from sayso.cli.settling import answer, check_question, settle, what_happens
@@ -94,8 +95,24 @@ def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
         from sayso.cli.terminal_pictures import show_pictures
 
         show_pictures(desks, ask)
-    settlement = converse(ask)
-    return None if settlement is None else settle(desks, ask, settlement)
+    begun = Begun(desks, ask)
+    try:
+        settlement = converse(ask, begun)
+    except KeyboardInterrupt:
+        say("\n" + _left(begun))
+        raise
+    if settlement is None:
+        say(_left(begun))
+        raise click.exceptions.Exit(NOTHING_SENT)
+    settled = settle(desks, ask, settlement)
+    begun.forget()
+    return settled
+
+
+def _left(begun: Begun) -> str:
+    if begun.given:
+        return tr("Nothing was sent. The ask stays open, and what you have answered is kept.")
+    return tr("Nothing was sent. The ask stays open.")
 
 
 def _pick(desks: Desks) -> Ask | None:

@@ -12,6 +12,7 @@ from enum import Enum
 
 from sayso.asks.model import Answer, Ask, Kind, Question, fit
 from sayso.cli.asks_in_words import answer_lines, headline, place, question_block, status
+from sayso.cli.begun import Begun
 from sayso.cli.settling import Rejection
 from sayso.cli.terminal import bold, dim, flowing, forget_typed_ahead, put, read_line
 from sayso.cli.texts import mark, plural, tr, translated
@@ -48,10 +49,13 @@ _HOW = {
 }
 
 
-def converse(ask: Ask) -> Sequence[Answer] | Rejection | None:
-    """The person's answers, their no, or None when they left it open."""
+def converse(ask: Ask, begun: Begun | None = None) -> Sequence[Answer] | Rejection | None:
+    """The person's answers, their no, or None when they left it open. It goes on with what was begun, where each answer
+    is kept."""
     _introduce(ask)
-    given: dict[str, Answer] = {}
+    given = dict(begun.given) if begun else {}
+    if given:
+        put(flowing(tr("What you have answered before is kept; it is shown before anything is sent.")))
     while True:
         number, question = _first_open(ask, given)
         if forget_typed_ahead() and given:
@@ -63,6 +67,8 @@ def converse(ask: Ask) -> Sequence[Answer] | Rejection | None:
         match step:
             case Answer():
                 given[step.question] = step
+                if begun:
+                    begun.keep(step)
             case ChangeAnswer():
                 del given[step.question]
             case Wish.BACK:
@@ -85,7 +91,14 @@ def choose_ask(asks: Sequence[Ask]) -> Ask | None:
     while (line := read_line(tr("Which one, 1 to {n}? ", n=len(asks)))) is not None and line.strip() not in ("q", "/q"):
         if ask_chosen := by_number.get(line.strip()):
             return ask_chosen
+        if line.strip():
+            put(flowing(none_of_these(line, len(asks))))
     return None
+
+
+def none_of_these(typed: str, count: int) -> str:
+    """That so many asks were listed, and this is the number of none."""
+    return tr("{typed} is none of these: it takes a number from 1 to {n}.", typed=one_line(typed, 40), n=count)
 
 
 def put_numbered(asks: Sequence[Ask]) -> None:
@@ -131,7 +144,7 @@ def _put_question(ask: Ask, number: int, question: Question) -> Step:
         try:
             return _understood(ask, question, typed)
         except InvalidInput as error:
-            put("\n".join(f"   {printable(translated(problem.text))}" for problem in error.problems))
+            put(flowing("\n".join(f"   {printable(translated(problem.text))}" for problem in error.problems)))
 
 
 def _read(question: Question) -> str | Wish:

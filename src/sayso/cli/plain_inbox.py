@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from sayso.asks.model import Ask
-from sayso.cli.conversation import put_numbered
+from sayso.cli.conversation import none_of_these, put_numbered
 from sayso.cli.listing import open_asks, show_inbox
 from sayso.cli.terminal import flowing, forget_typed_ahead, is_interactive, put, read_line, say
 from sayso.cli.texts import explained, plural, tr
@@ -18,7 +18,6 @@ from sayso.clients import IN_A_SHELL
 from sayso.config import Config
 from sayso.desks import open_desks
 from sayso.errors import SaysoError
-from sayso.text import one_line
 
 _WISH = re.compile(r"(?P<wish>[nz]?)\s*(?P<number>[0-9]{1,4})")
 _MOST = 50
@@ -59,8 +58,7 @@ def _typed(count: int) -> str | None:
         typed = line.strip()
         if typed in ("", "q", "/q") or _wish(typed, count):
             return typed
-        told = tr("{typed} is none of these: it takes a number from 1 to {n}.", typed=one_line(typed, 40), n=count)
-        put(flowing(told))
+        put(flowing(none_of_these(typed, count)))
         forget_typed_ahead()
     return None
 
