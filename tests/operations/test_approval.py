@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -99,3 +100,36 @@ async def test_a_yes_for_every_call_of_a_tool_does_not_hold_once_it_is_to_be_ask
             assert not (await saying).refused
             assert not approvals.needed(once)
             assert approvals.needed(always)
+
+
+def denied(desk: AskDesk, ask_id: str) -> None:
+    PermissionDesk(desk).deny(ask_id, ANNA, "not on a Friday")
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (denied, "anna did not allow it (no). Reason: not on a Friday"),
+        (lambda desk, ask_id: PermissionDesk(desk).deny(ask_id, ANNA), "anna did not allow it (no)."),
+        (
+            lambda desk, ask_id: desk.lapse(ask_id),
+            "Nobody decided whether it may run, so it was not run. That is not a decision of the user's.",
+        ),
+        (lambda desk, ask_id: PermissionDesk(desk).allow(ask_id, BUILD.digest, ANNA), ""),
+    ],
+)
+async def test_whoever_wanted_to_run_it_is_told_who_decided_what(
+    store: Store, end: Callable[[AskDesk, str], object], told: str
+) -> None:
+    desk = AskDesk(store)
+    wanted = WantedApproval(tool=tool_that_asks("always"), action=BUILD, asker=AGENT)
+
+    async def decide(ask_id: str) -> None:
+        end(desk, ask_id)
+
+    with anyio.fail_after(60):
+        async with Waiting(store, desk) as waiting:
+            said = await Approvals(waiting, PermissionDesk(desk), lambda _: None).say_so(
+                wanted, asyncio.Event(), decide
+            )
+    assert (said.refused, said.shown) == (told, True)
