@@ -125,7 +125,7 @@ class Roster:
         """Everybody who is at work, given what is open and what runs: first those who wait for a person, the longest
         first; then the others, each oldest first. With a person: those that person may see."""
         asked, run = _by_agent(asks), _by_agent(commands)
-        noted = self._present({*asked, *run})
+        noted = self._present({*asked, *run}, person)
         known = {each.id for each in noted}
         waiting = {agent: ask for agent, found in asked.items() for ask in found if ask.attended}
         noted += [_from_ask(agent, ask) for agent, ask in waiting.items() if agent not in known]
@@ -136,8 +136,10 @@ class Roster:
 
     def is_open(self, client: str, session: str) -> bool:
         """Whether the process of a client's session is still there. Nobody is taken off."""
-        noted, living = self._noted()
+        rows = self._store.all("roster")
+        noted = [_noted(row) for row in rows if _as_written(session) in row["body"]]
         named = [each for each in noted if (each.asker.client, each.asker.session) == (client, session)]
+        living = self._living(named)
         return any(_lives(each, living, recent=True) for each in named)
 
     # Within the store
@@ -146,7 +148,7 @@ class Roster:
         agent, now = agent_id(asker), self._clock()
         if not agent:
             return
-        body = json.dumps(asdict(asker), ensure_ascii=False)
+        body = _as_written(asdict(asker))
         values = {"owner": asker.owner, "process": process, "body": body, "doing": doing, "now": now}
         values["since"] = now if since is None else min(since, now)
 
@@ -156,9 +158,11 @@ class Roster:
 
         self._store.write(work)
 
-    def _present(self, busy: Set[str]) -> list[_Noted]:
-        """Those who have not ended. The others are taken off."""
-        noted, living = self._noted()
+    def _present(self, busy: Set[str], person: str | None) -> list[_Noted]:
+        """Those who have not ended. The others are taken off. With a person: of those that person may see."""
+        rows = self._store.all("roster") if person is None else self._store.all("roster_of", person=person)
+        noted = [_noted(row) for row in rows]
+        living = self._living(noted)
         now, there, ended = self._clock(), list[_Noted](), list[_Noted]()
         newest = {_process(each.asker): each.id for each in sorted(noted, key=lambda each: each.seen_at)}
         runs = cache(is_running)  # one process may have many of them
@@ -170,11 +174,10 @@ class Roster:
             self._drop(ended)
         return there
 
-    def _noted(self) -> tuple[list[_Noted], Set[str]]:
-        """All that are on it, and which of their servers live."""
-        noted = [_noted(row) for row in self._store.all("roster")]
+    def _living(self, noted: Sequence[_Noted]) -> Set[str]:
+        """Which of their servers live."""
         servers = {each.process for each in noted if each.process}
-        return noted, self._store.bell().alive(servers) if servers else set()
+        return self._store.bell().alive(servers) if servers else set()
 
     def _drop(self, ended: Sequence[_Noted]) -> None:
         def work(tx: Transaction) -> None:
@@ -206,6 +209,10 @@ def _lives(noted: _Noted, living: Set[str], recent: bool, runs: Callable[[int, s
         return runs(asker.pid, asker.started)
     # Over the network one process serves many.
     return noted.process in living if asker.pid and noted.process else recent
+
+
+def _as_written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _process(asker: Asker) -> tuple[str, ...]:

@@ -31,9 +31,11 @@ OFTEN = (
 )
 """What is asked with every call, or after every ring."""
 
+OF_A_PERSON = ("inbox_attended_of", "inbox_unattended_of", "crowds_of", "roster_of")
+"""What is asked for each person that looks on, after every ring."""
+
 INBOX = {
     "project": None,
-    "person": "ada",
     "awake_for": "ada",
     "now": 5,
     "pattern": None,
@@ -47,6 +49,8 @@ INBOX = {
 PARAMETERS: dict[str, dict[str, object]] = {
     "inbox_attended": {**INBOX, "few": 5},
     "inbox_unattended": {**INBOX, "few": 5},
+    "inbox_attended_of": {**INBOX, "person": "ada", "few": 5},
+    "inbox_unattended_of": {**INBOX, "person": "ada", "few": 5},
     "history": {
         "project": None,
         "person": None,
@@ -62,7 +66,9 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "waits_ended": {"process": "1-a"},
     "held_by": {"process": "1-a", "most": 20},
     "waiting_processes": {},
-    "crowds": {"person": "ada", "awake_for": "ada", "now": 5, "few": 5},
+    "crowds": {"awake_for": "ada", "now": 5, "few": 5},
+    "crowds_of": {"person": "ada", "awake_for": "ada", "now": 5, "few": 5},
+    "roster_of": {"person": "ada"},
     "snoozes_of": {"person": "ada", "now": 5},
     "open_asks_of": {"put_by": "agent-1"},
     "inbox_size": {},
@@ -79,11 +85,13 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "overdue": {"ended_before": 5, "undelivered_before": 5, "unattended_before": 5, "claimed_before": 5},
 }
 
+NUMBERS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {}) SELECT n FROM c"
+
 FILL = """
 INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, body, words,
                   outcome, wait_id, wait_process, unattended_at, created_at, changed_at, ended_at, delivered_at, put_by)
-SELECT {name} || n, 1, {state}, 'call', 'tool', 'fingerprint-' || {name} || n, '', 'an-agent', '/p', '', 'h', '{{}}',
-       '', '{{}}', {wait}, {wait}, NULL, {time} + n, n, {ended}, {ended}, 'agent-' || n % 7
+SELECT {name} || n, 1, {state}, 'call', 'tool', 'fingerprint-' || {name} || n, '', 'an-agent', '/p', {owner}, 'h',
+       '{{}}', '', '{{}}', {wait}, {wait}, NULL, {time} + n, n, {ended}, {ended}, {agent} || (n % 7)
 FROM ({numbers}) AS numbers
 """
 
@@ -94,7 +102,13 @@ def _fill(numbers: str, name: str) -> str:
         "ended": {"state": "'answered'", "wait": "NULL", "time": "0", "ended": "1000000 + n"},
         "pending": {"state": "'pending'", "wait": "'1-a'", "time": "10000000", "ended": "NULL"},
     }
-    return FILL.format(numbers=numbers, name=f"'{name}-'", **kinds[name])
+    kinds["others"] = {**kinds["pending"], "owner": "'person-' || (n % 200)", "agent": "'another-'"}
+    return FILL.format(numbers=numbers, name=f"'{name}-'", **{"owner": "''", "agent": "'agent-'", **kinds[name]})
+
+
+def _fill_roster(numbers: str) -> str:
+    rows = "SELECT 'id-' || n, 'person-' || (n % 200), '', '{}', '', n, n"
+    return f"INSERT INTO roster {rows} FROM ({numbers}) AS numbers"
 
 
 @pytest.fixture(scope="module", params=[FEW, MANY])
@@ -104,10 +118,9 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def _sqlite_with(file: Path, ended: int, pending: int = PENDING) -> Path:
     SqliteStore(file).close()
-    numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {}) SELECT n FROM c"
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute(_fill(numbers.format(ended), "ended"))
-        connection.execute(_fill(numbers.format(pending), "pending"))
+        connection.execute(_fill(NUMBERS.format(ended), "ended"))
+        connection.execute(_fill(NUMBERS.format(pending), "pending"))
     return file
 
 
@@ -116,9 +129,14 @@ def _sqlite_with(file: Path, ended: int, pending: int = PENDING) -> Path:
     [
         ("inbox_unattended", "asks_inbox"),
         ("inbox_attended", "asks_waits"),
+        ("inbox_unattended_of", "asks_owners"),
+        ("inbox_attended_of", "asks_owners"),
+        ("inbox_attended_of", "asks_deciders"),
         ("crowds", "asks_crowds"),
+        ("crowds_of", "asks_owners"),
+        ("roster_of", "roster_owners"),
         ("open_asks_of", "asks_crowds"),
-        ("inbox_size", "asks_inbox"),
+        ("inbox_size", "asks_owners"),
         ("asks_by_state", "COVERING INDEX asks_ended"),
         ("history", "asks_ended"),
         ("history_block_with", "history_blocks_times"),
@@ -177,6 +195,27 @@ def test_two_hundred_times_as_many_pending_asks_cost_the_same(some_and_many: tup
     assert many < 2 * some, f"{some} steps with {PENDING} pending asks, {many} with {200 * PENDING}"
 
 
+OTHERS = 200 * PENDING
+
+
+@pytest.fixture(scope="module")
+def alone_and_among_many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("others")
+    alone, among = (_sqlite_with(folder / f"{name}.db", FEW) for name in ("alone", "among"))
+    with closing(sqlite3.connect(among)) as connection, connection:
+        connection.execute(_fill(NUMBERS.format(OTHERS), "others"))
+        connection.execute(_fill_roster(NUMBERS.format(OTHERS)))
+    return alone, among
+
+
+@pytest.mark.parametrize("query", OF_A_PERSON)
+def test_ten_thousand_agents_of_others_cost_a_person_nothing(
+    alone_and_among_many: tuple[Path, Path], query: str
+) -> None:
+    alone, among = (_steps(file, query) for file in alone_and_among_many)
+    assert among < 2 * alone, f"{alone} steps alone, {among} among {OTHERS} of others"
+
+
 def _steps(file: Path, query: str) -> int:
     """How many instructions of SQLite's machine the query takes."""
     steps = 0
@@ -211,6 +250,21 @@ def addresses(postgres: Server) -> Iterator[tuple[str, str]]:
 def test_they_cost_the_same_on_postgresql(addresses: tuple[str, str], query: str) -> None:
     few, many = (_pages_read(address, query) for address in addresses)
     assert many <= few + 30, f"{few} pages with {FEW} ended asks, {many} with {MANY}"
+
+
+@pytest.mark.parametrize("query", OF_A_PERSON)
+def test_ten_thousand_agents_of_others_cost_a_person_nothing_on_postgresql(postgres: Server, query: str) -> None:
+    with postgres.new_database() as address:
+        PostgresStore(address).close()
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(_fill(f"SELECT generate_series(1, {PENDING}) AS n", "pending").encode())
+            alone = _pages_read(address, query)
+            connection.execute(_fill(f"SELECT generate_series(1, {OTHERS}) AS n", "others").encode())
+            connection.execute(_fill_roster(f"SELECT generate_series(1, {OTHERS}) AS n").encode())
+            connection.execute("VACUUM ANALYZE asks")
+            connection.execute("VACUUM ANALYZE roster")
+        among = _pages_read(address, query)
+    assert among <= alone + 30, f"{alone} pages alone, {among} among {OTHERS} of others"
 
 
 def _pages_read(address: str, query: str) -> int:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeAlias
 
-from sayso.asks import rows
 from sayso.asks.model import Ask
 from sayso.records import record
 from sayso.store import Row
@@ -66,11 +65,11 @@ class Folded:
     """The ask after which the next page goes on; None where this is the last one."""
 
 
-def read(row: Row) -> Crowd:
+def read(row: Row, newest: Ask) -> Crowd:
     """A crowd as the store counts it."""
     attended = int(row["attended"])
     return Crowd(
-        newest=rows.read(row),
+        newest=newest,
         size=int(row["size"]),
         attended=attended,
         since=int(row["attended_at"] if attended else row["first_at"]),

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sayso.asks import attachments, crowds, holding, opening, retention, rows, settling
 from sayso.asks.attachments import AttachmentLimits
@@ -341,18 +341,18 @@ class AskDesk:
         """A page of the asks that can be answered: first those whose agents wait, then the others, each oldest first.
         With a person: those that person may see; awake for one: without those that one has put off. With an asker: the
         questions that stand in the crowd of that one. With a search: those with these words, or of such an agent."""
-        who = {"project": project, "person": person, "awake_for": awake_for, **_crowd_of(of)}
+        who = {"project": project, "awake_for": awake_for, **_crowd_of(of)}
         wanted = {"few": None, "pattern": rows.pattern(search) if search else None, **who}
-        return self.read(lambda table: _inbox(table, after, most, **wanted))
+        return self.read(lambda table: _inbox(table, after, most, person, **wanted))
 
     def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
         """The same with each agent that has many open as one entry, without what this person has put off. All of these
         are on the first page, however many asks of others there are."""
-        who = {"project": None, "person": person, "awake_for": person, **_crowd_of(None)}
+        who = {"project": None, "awake_for": person, **_crowd_of(None)}
         wanted = {"few": crowds.FEW, "pattern": None, **who}
 
         def work(table: AskTable) -> crowds.Folded:
-            asks = _inbox(table, after, most + 1, **wanted)
+            asks = _inbox(table, after, most + 1, person, **wanted)
             shown, last = asks[:most], asks[most - 1] if len(asks) > most else None
             many = [] if after else table.crowds(person, crowds.FEW)
             return crowds.Folded(entries=crowds.merge(shown, many), last=last)
@@ -655,18 +655,22 @@ class AskDesk:
         return self._store.bell().alive(processes) if processes else set()
 
 
+_FROM_THE_FIRST: Final = {"after_time": -1, "after_id": ""}
+
+
 def _crowd_of(asker: Asker | None) -> dict[str, str | None]:
     found = asker or Asker()
     return {"put_by": asker.source if asker else None, "of_client": found.client, "of_project": found.project}
 
 
-def _inbox(table: AskTable, after: Ask | None, most: int, **wanted: object) -> list[Ask]:
-    """Both parts of the inbox, one after the other."""
+def _inbox(table: AskTable, after: Ask | None, most: int, person: str | None, **wanted: object) -> list[Ask]:
+    """Both parts of the inbox, one after the other: everybody's, or what a person may see."""
+    of, who = ("", {}) if person is None else ("_of", {"person": person})
 
     def part(query: str, most: int) -> list[Ask]:
         goes_on = after is not None and after.attended == (query == "inbox_attended")
-        place = (after.created_at, after.id) if after and goes_on else (-1, "")
-        return table.all(query, after_time=place[0], after_id=place[1], most=most, now=table.now, **wanted)
+        place = {"after_time": after.created_at, "after_id": after.id} if after and goes_on else _FROM_THE_FIRST
+        return table.all(query + of, most=most, now=table.now, **place, **who, **wanted)
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])

@@ -49,8 +49,9 @@ class AskTable:
 
     def crowds(self, person: str | None, few: int) -> list[crowds.Crowd]:
         """The agents that have more than a few asks open which this person may see and has not put off."""
-        who = {"person": person, "awake_for": person}
-        return [crowds.read(row) for row in self.tx.all("crowds", few=few, now=self.now, **who)]
+        who = {} if person is None else {"person": person}
+        found = self.tx.all("crowds_of" if who else "crowds", few=few, now=self.now, awake_for=person, **who)
+        return [crowds.read(row, self.get(row["newest"])) for row in found]
 
     def events(self, ask_id: str) -> list[Event]:
         return [rows.read_event(row) for row in self.tx.all("events_of", ask_id=ask_id)]

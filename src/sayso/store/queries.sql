@@ -58,55 +58,99 @@ WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND wait_id IS NOT NULL AN
 AND (CAST(:awake_for AS TEXT) IS NULL
        OR id NOT IN (SELECT ask_id FROM snoozes WHERE snoozes.person = :awake_for AND snoozes.until > :now))
 
+-- part: questions_open
+FROM asks WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
+  {awake}
+
 -- part: page_of_inbox
 AND (CAST(:project AS TEXT) IS NULL OR project = :project)
-  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person)
-       OR (deciders <> '' AND replace(deciders, ',' || CAST(:person AS TEXT) || ',', '') <> deciders))
   AND (CAST(:put_by AS TEXT) IS NULL
        OR (put_by = :put_by AND client = :of_client AND project = :of_project AND permission = 0))
   {awake}
   AND (CAST(:pattern AS TEXT) IS NULL OR words LIKE :pattern ESCAPE '!'
        OR lower(client) LIKE :pattern ESCAPE '!' OR lower(project) LIKE :pattern ESCAPE '!')
-  AND (CAST(:few AS BIGINT) IS NULL OR permission = 1 OR (put_by, client, project) NOT IN (
-        SELECT put_by, client, project FROM asks
-        WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
-          AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-          {awake}
-        GROUP BY put_by, client, project HAVING count(*) > :few))
+  AND (CAST(:few AS BIGINT) IS NULL OR permission = 1
+       OR (put_by, client, project) NOT IN (SELECT put_by, client, project FROM crowded))
   AND (created_at, id) > (:after_time, :after_id)
-ORDER BY created_at, id LIMIT :most;
+ORDER BY created_at, id LIMIT :most
+
+-- part: crowded
+WITH crowded AS (SELECT put_by, client, project {questions_open}
+                 GROUP BY put_by, client, project HAVING count(*) > :few)
+
+-- part: crowded_of
+WITH crowded AS (SELECT put_by, client, project {questions_open} AND owner IN ('', :person)
+                 GROUP BY put_by, client, project HAVING count(*) > :few)
+
+-- part: decided_by
+deciders <> '' AND replace(deciders, ',' || CAST(:person AS TEXT) || ',', '') <> deciders
+
+-- part: attended
+wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
+
+-- part: unattended
+state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
 
 -- name: inbox_attended
 -- The first part of the inbox: agents that are blocked until somebody answers.
-SELECT * FROM asks
-WHERE wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
-  {page_of_inbox};
+{crowded}
+SELECT * FROM asks WHERE {attended} {page_of_inbox};
 
 -- name: inbox_unattended
 -- The other part: what nobody waits for.
-SELECT * FROM asks
-WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
-  {page_of_inbox};
+{crowded}
+SELECT * FROM asks WHERE {unattended} {page_of_inbox};
+
+-- name: inbox_attended_of
+-- Of a person: what is asked of anybody, of them, and what they are to decide about, each from an index of its own.
+{crowded_of}
+SELECT * FROM (SELECT * FROM asks WHERE state IN ('pending', 'timed_out') AND owner = ''
+               AND {attended} {page_of_inbox}) AS of_anybody
+UNION ALL
+SELECT * FROM (SELECT * FROM asks WHERE state IN ('pending', 'timed_out') AND owner = :person AND owner <> ''
+               AND {attended} {page_of_inbox}) AS of_them
+UNION ALL
+SELECT * FROM (SELECT * FROM asks WHERE state IN ('pending', 'timed_out') AND {decided_by}
+               AND owner NOT IN ('', :person) AND {attended} {page_of_inbox}) AS decided_by_them
+ORDER BY created_at, id LIMIT :most;
+
+-- name: inbox_unattended_of
+{crowded_of}
+SELECT * FROM (SELECT * FROM asks WHERE owner = ''
+               AND {unattended} {page_of_inbox}) AS of_anybody
+UNION ALL
+SELECT * FROM (SELECT * FROM asks WHERE owner = :person AND owner <> ''
+               AND {unattended} {page_of_inbox}) AS of_them
+UNION ALL
+SELECT * FROM (SELECT * FROM asks WHERE {decided_by}
+               AND owner NOT IN ('', :person) AND {unattended} {page_of_inbox}) AS decided_by_them
+ORDER BY created_at, id LIMIT :most;
+
+-- part: open_crowds
+SELECT put_by, client, project, count(*) AS size, min(created_at) AS first_at,
+       count(CASE WHEN state = 'pending' THEN wait_id END) AS attended,
+       min(CASE WHEN state = 'pending' AND wait_id IS NOT NULL THEN created_at END) AS attended_at
+{questions_open}
+
+-- part: newest_of_crowd
+SELECT newest.id FROM asks AS newest
+WHERE newest.put_by = crowd.put_by AND newest.client = crowd.client AND newest.project = crowd.project
+  AND newest.permission = 0 AND newest.state IN ('pending', 'timed_out') AND newest.put_by <> ''
+  {awake}
 
 -- name: crowds
--- Each agent that has more than a few questions open in a project, as its newest one, with how many there are and since
+-- Each agent that has more than a few questions open in a project: which is the newest, how many there are and since
 -- when they stand in the inbox. Permissions are never among them.
-SELECT asks.*, crowd.size, crowd.attended, crowd.first_at, crowd.attended_at
-FROM (SELECT put_by, client, project, count(*) AS size, min(created_at) AS first_at,
-             count(CASE WHEN state = 'pending' THEN wait_id END) AS attended,
-             min(CASE WHEN state = 'pending' AND wait_id IS NOT NULL THEN created_at END) AS attended_at
-      FROM asks
-      WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
-        AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-        {awake}
-      GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd
-JOIN asks ON asks.id = (
-    SELECT newest.id FROM asks AS newest
-    WHERE newest.put_by = crowd.put_by AND newest.client = crowd.client AND newest.project = crowd.project
-      AND newest.permission = 0 AND newest.state IN ('pending', 'timed_out') AND newest.put_by <> ''
-      AND (CAST(:person AS TEXT) IS NULL OR newest.owner IN ('', :person))
-      {awake}
-    ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1);
+SELECT crowd.size, crowd.attended, crowd.first_at, crowd.attended_at,
+       ({newest_of_crowd} ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1) AS newest
+FROM ({open_crowds} GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd;
+
+-- name: crowds_of
+SELECT crowd.size, crowd.attended, crowd.first_at, crowd.attended_at,
+       ({newest_of_crowd} AND newest.owner IN ('', :person)
+        ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1) AS newest
+FROM ({open_crowds} AND owner IN ('', :person)
+      GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd;
 
 -- name: inbox_versions
 SELECT id, version FROM asks WHERE state IN ('pending', 'timed_out') ORDER BY created_at, id;
@@ -350,6 +394,9 @@ SET owner = excluded.owner, body = excluded.body, seen_at = excluded.seen_at,
 
 -- name: roster
 SELECT * FROM roster ORDER BY since, id;
+
+-- name: roster_of
+SELECT * FROM roster WHERE owner IN ('', :person) ORDER BY since, id;
 
 -- name: end_on_roster
 DELETE FROM roster WHERE id = :id;

@@ -38,6 +38,8 @@ CREATE TABLE asks (
 );
 
 CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
+CREATE INDEX asks_owners ON asks (owner, created_at, id) WHERE state IN ('pending', 'timed_out');
+CREATE INDEX asks_deciders ON asks (created_at, id) WHERE state IN ('pending', 'timed_out') AND deciders <> '';
 CREATE INDEX asks_crowds ON asks (put_by, client, project, created_at, id) WHERE state IN ('pending', 'timed_out') AND put_by <> '';
 CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL;
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
@@ -158,6 +160,7 @@ CREATE TABLE roster (
     since BIGINT NOT NULL,
     seen_at BIGINT NOT NULL
 );
+CREATE INDEX roster_owners ON roster (owner);
 
 -- What may be done once only; `made` names what came of it, where that has a name.
 CREATE TABLE claims (

@@ -78,23 +78,25 @@ _IN_WORDS = {
 }
 """For what the router alone refuses."""
 _FOR_PROGRAMS = " /api/openapi.json lists what there is."
-_INDEX_EVERY = 600.0
-"""Seconds between two looks for what is not in the index of the history yet."""
+_KEEP_UP_EVERY = 600.0
+"""Seconds between two looks for what is not in the index of the history yet, and for sessions that have ended."""
 _SHRINK = (".css", ".js", ".svg")
 """What is sent packed: a third of it, to phones above all."""
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @asynccontextmanager
-async def _indexing(desks: Desks) -> AsyncIterator[None]:
-    """Keep the index of the history up to what has ended. People search here, and no agent waits for this process."""
+async def _keeping_up(desks: Desks) -> AsyncIterator[None]:
+    """Keep the index of the history and the roster up to what has ended. People search here, and no agent waits for
+    this process."""
     ending, beside = threading.Event(), BackgroundTasks()
 
-    async def index() -> None:
+    async def keep_up() -> None:
         await in_thread(desks.asks.index_history, ending)
-        await asyncio.sleep(_INDEX_EVERY)
+        await in_thread(desks.agents_at_work)  # takes off who has ended; a person's look does so for their own alone
+        await asyncio.sleep(_KEEP_UP_EVERY)
 
-    beside.start(endless("Indexing the history", index))
+    beside.start(endless("Keeping up with what has ended", keep_up))
     try:
         yield
     finally:
@@ -137,7 +139,7 @@ def build(
             await stack.enter_async_context(pusher.running())
             await stack.enter_async_context(chat_service.running(news.is_seen_by))
             await stack.enter_async_context(returning.running())
-            await stack.enter_async_context(_indexing(desks))
+            await stack.enter_async_context(_keeping_up(desks))
             yield
 
     app = Starlette(
