@@ -27,6 +27,8 @@ def set_up(level: str, file: Path | None) -> None:
         logger.removeHandler(old)
         old.close()
     logger.addHandler(handler)
+    # Else each line that finds the disk full is a traceback on stderr, which clients show as a failure of the server.
+    logging.raiseExceptions = False
     logger.setLevel(level.upper())
     logger.propagate = False
 
