@@ -34,7 +34,7 @@ def test_a_chat_is_added_linked_listed_and_removed(home: Home, server: Telegram)
     assert (found["level"], found["fix"]) == ("warning", "sayso chat link telegram")
     assert home.run("chat", "test").code == 3
     assert "vergessen" in home.run("chat", "remove", "telegram", SAYSO_LANGUAGE="de").err
-    assert home.run("chat", "link", "telegram").code == 3
+    assert "There is no chat 'telegram' yet. Add it with" in home.run("chat", "link", "telegram").err
 
 
 def test_a_token_that_is_wrong_or_missing_adds_nothing(home: Home, server: Telegram) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import shutil
@@ -24,10 +25,12 @@ from sayso.errors import (
     NotFound,
     StoreCorrupt,
     StoreFull,
+    StoreReadOnly,
     StoreUnavailable,
 )
 from sayso.store import open_store
 from sayso.store.sqlite import SqliteStore
+from sayso.store.store import Transaction
 
 
 def test_the_folder_and_every_file_are_private(file: Path) -> None:
@@ -115,6 +118,15 @@ def test_a_file_in_the_place_of_the_folder_is_told(file: Path) -> None:
     file.parent.write_text("in the way")
     with pytest.raises(StoreUnavailable, match=r"SAYSO_STATE_DIR"):
         SqliteStore(file)
+
+
+def test_trouble_that_comes_without_a_file_is_told_with_that_of_the_store(file: Path) -> None:
+    def on_a_disk_that_went_read_only(_: Transaction) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with closing(SqliteStore(file)) as store, pytest.raises(StoreReadOnly) as raised:
+        store.write(on_a_disk_that_went_read_only)
+    assert f"cannot be used: Read-only file system ({file})." in str(raised.value)
 
 
 def test_a_full_store_says_so_and_leaves_no_half_of_an_ask(file: Path) -> None:

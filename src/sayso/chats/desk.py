@@ -215,7 +215,7 @@ class ChatDesk:
 
 
 def no_such_chat(kind: str) -> NotFound:
-    return NotFound(f"There is no chat {kind!r} yet. Add it with `sayso chat add {kind}`.")
+    return NotFound(f"There is no chat '{kind}' yet. Add it with `sayso chat add {kind}`.")
 
 
 def _hash(code: str) -> str:

@@ -81,8 +81,10 @@ def ago(milliseconds: int) -> str:
     return tr("now") if spoken == "now" else tr("{span} ago", span=spoken)
 
 
-def moment(milliseconds: int) -> str:
-    """A time by the person's own clock."""
+def moment(milliseconds: int | None) -> str:
+    """A time by the person's own clock, or that there was none."""
+    if milliseconds is None:
+        return "-"
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(milliseconds / 1000))
 
 

@@ -8,6 +8,7 @@ from sayso.agent_guard import refuse_agents
 from sayso.chats.desk import CODE_LIFE
 from sayso.chats.model import NAME, ChatAccess, ChatKind, ChatLink
 from sayso.cli import declared
+from sayso.cli.asks_in_words import moment
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, tr, translated
@@ -210,7 +211,7 @@ def _standing(chat: ChatAccess, held: bool) -> str:
 
 
 def _row(each: ChatLink) -> tuple[str, ...]:
-    return each.id[:8], each.kind.label, each.user, one_line(each.label, 40) or "-", iso_time(each.created_at) or ""
+    return each.id[:8], each.kind.label, each.user, one_line(each.label, 40) or "-", moment(each.created_at)
 
 
 def _data(chat: ChatAccess, links: list[ChatLink], held: bool) -> dict[str, object]:

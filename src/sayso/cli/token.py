@@ -7,6 +7,7 @@ from pathlib import Path
 from sayso.accounts import AgentToken
 from sayso.agent_guard import refuse_agents
 from sayso.cli import declared
+from sayso.cli.asks_in_words import moment
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
 from sayso.cli.terminal import put, put_json, say, table
@@ -108,7 +109,7 @@ def _data(token: AgentToken) -> dict[str, str | None]:
 
 
 def _row(token: AgentToken) -> tuple[str, ...]:
-    since, revoked = iso_time(token.created_at) or "", iso_time(token.revoked_at) or "-"
+    since, revoked = moment(token.created_at), moment(token.revoked_at)
     return token.name, token.user or tr("anyone"), one_line(token.project, 60) or "-", tr("token"), since, revoked
 
 
@@ -127,4 +128,4 @@ def _connection_data(connection: AgentConnection) -> dict[str, str | None]:
 
 
 def _connection_row(connection: AgentConnection) -> tuple[str, ...]:
-    return connection.agent, connection.user, "-", tr("sign-in"), iso_time(connection.created_at) or "", "-"
+    return connection.agent, connection.user, "-", tr("sign-in"), moment(connection.created_at), "-"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sayso.agent_guard import refuse_agents
 from sayso.cli import declared
+from sayso.cli.asks_in_words import moment
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
@@ -57,15 +58,13 @@ def show(as_json: bool) -> None:
             ]
         )
     elif users:
-        rows = [(user.name, iso_time(user.created_at) or "", iso_time(user.revoked_at) or "-") for user in users]
+        rows = [(user.name, moment(user.created_at), moment(user.revoked_at)) for user in users]
         put(table(("NAME", "SINCE", "REVOKED"), rows))
     else:
         say(tr("There are no users yet. `sayso web` adds you; `sayso user add NAME` adds others."))
     for each in refused:
         wanted, why = translated(each.wanted), translated(each.why)
-        say(
-            tr("Refused at {when}: an agent tried to {wanted} ({why}).", when=iso_time(each.at), wanted=wanted, why=why)
-        )
+        say(tr("Refused at {when}: an agent tried to {wanted} ({why}).", when=moment(each.at), wanted=wanted, why=why))
 
 
 @command.command()

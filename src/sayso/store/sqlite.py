@@ -358,7 +358,7 @@ def _make_private(file: Path) -> None:
 
 
 def _explain_file(error: OSError, where: str) -> StoreError:
-    told = f"The store at {where} cannot be used: {error.strerror} ({error.filename})."
+    told = f"The store at {where} cannot be used: {error.strerror} ({error.filename or where})."
     match error.errno:
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return StoreReadOnly(f"{told} Check who may write there, or set SAYSO_STATE_DIR to a folder that you can.")
