@@ -254,6 +254,8 @@ def test_a_second_tap_on_send_leads_to_no_other_page(house: House, sign_in: Sign
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.touchscreen.tap(*middle)
     expect(page.locator("#standing")).to_contain_text("Answered by you")
+    # However long that was, where to go on is in view.
+    expect(page.get_by_role("link", name="Back to the inbox")).to_be_in_viewport(ratio=1)
     led_to: list[str] = []
     page.on("request", lambda request: led_to.append(request.url) if request.is_navigation_request() else None)
     page.touchscreen.tap(*middle)

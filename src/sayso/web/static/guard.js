@@ -6,7 +6,7 @@
 
 const STILL = 700;
 const STILL_WHERE_DECIDED = 3000;
-const SECOND_TAP = 1500;
+const SECOND_TAP = 1000;
 const PRESSABLE = "button, label, input[type=radio], input[type=checkbox]";
 const GUARDED = "[data-guard], [data-allow]";
 
@@ -139,7 +139,7 @@ function isWhereDecided(guarded) {
   return decided !== null && guarded.matches("[data-allow]") && overlaps(guarded, decided);
 }
 
-// On a phone the bar of pages comes to where "Send answer" was.
+// Where "Send answer" was come "Next question" or, on a phone, the bar of pages.
 function isSecondTap({ target, clientX: x, clientY: y, detail }) {
   if (!decided || !detail || !target.closest?.("a[href]")?.closest("[data-pinned]")) return false;
   return Date.now() - decided.at < SECOND_TAP && isIn(decided, x, y);
