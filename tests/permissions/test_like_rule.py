@@ -150,7 +150,8 @@ def test_a_rule_for_a_session_is_in_no_file_and_holds_for_no_other_until_it_is_e
     ("text", "why"),
     [
         ("", "one pattern on each line"),
-        ("Bash(git push *)", "does not allow what the agent wants"),
+        ("Bash(git push *)", "does not allow what the agent wants to do here.$"),
+        ("Bash(npm *)", "A star stands for no word or option that decides what is run"),
         ("Bash(npm test *)\nBash(rm *)", "has nothing to do with"),
         ("Bash(npm test", "this is no rule"),
         ("Bash(* test)", "would allow any program"),

@@ -52,6 +52,10 @@ NOWHERE = "no rule can be made of this here: {why}."
 TOO_WIDE = "{pattern} would allow every use of {tool}. Say which, or write that into your file yourself."
 NOT_CERTAIN = "no rule can allow this: {why}."
 NOT_MEANT = "this rule does not allow what the agent wants to do here."
+NOT_BY_A_STAR = (
+    "this rule does not allow what the agent wants to do here. A star stands for no word or option that decides what is "
+    "run: write it out."
+)
 NOT_NEEDED = "{pattern} has nothing to do with what the agent wants to do here. Take it out."
 STILL_DENIED = "a rule denies it, whatever others allow: {rule} ({place})."
 STILL_ASKED = "a rule wants this to be asked, whatever others allow: {rule} ({place})."
@@ -231,7 +235,8 @@ class LikeRules:
                 raise _invalid(TOO_WIDE.format(pattern=quoted(each.text), tool=each.name))
         ruling = _judged([_file(rule)], use, asker)
         if ruling.effect is not Effect.ALLOW:
-            raise _invalid(NOT_CERTAIN.format(why=ruling.why) if ruling.is_in_doubt else NOT_MEANT)
+            not_meant = NOT_BY_A_STAR if _fails_by_a_star(rule, use) else NOT_MEANT
+            raise _invalid(NOT_CERTAIN.format(why=ruling.why) if ruling.is_in_doubt else not_meant)
         for each in rule.patterns:
             if not any(each.covers_command(use, words) for words in use.commands or ((),)):
                 raise _invalid(NOT_NEEDED.format(pattern=quoted(each.text)))
@@ -276,6 +281,12 @@ def _judged(files: Sequence[RulesFile], use: ToolUse, asker: Asker) -> Ruling:
 
 def _file(rule: Rule) -> RulesFile:
     return RulesFile(file=Path("rule"), level=RuleLevel.PERSON, rules=(rule,))
+
+
+def _fails_by_a_star(rule: Rule, use: ToolUse) -> bool:
+    """Whether what is before a star is what a command begins with, so that the star would have to stand for the rest."""
+    heads = [each.text.partition("(")[2].partition("*")[0].split() for each in rule.patterns if "*" in each.text]
+    return any(head and list(words[: len(head)]) == head for head in heads for words in use.commands)
 
 
 def _note(ask: Ask, by: Settler) -> str:
