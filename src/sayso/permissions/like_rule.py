@@ -53,8 +53,8 @@ TOO_WIDE = "{pattern} would allow every use of {tool}. Say which, or write that 
 NOT_CERTAIN = "no rule can allow this: {why}."
 NOT_MEANT = "this rule does not allow what the agent wants to do here."
 NOT_BY_A_STAR = (
-    "this rule does not allow what the agent wants to do here. A star stands for no word or option that decides what is "
-    "run: write it out."
+    "this rule does not allow what the agent wants to do here. A star stands for no word or option that decides what "
+    "is run: write it out."
 )
 NOT_NEEDED = "{pattern} has nothing to do with what the agent wants to do here. Take it out."
 STILL_DENIED = "a rule denies it, whatever others allow: {rule} ({place})."
@@ -284,7 +284,7 @@ def _file(rule: Rule) -> RulesFile:
 
 
 def _fails_by_a_star(rule: Rule, use: ToolUse) -> bool:
-    """Whether what is before a star is what a command begins with, so that the star would have to stand for the rest."""
+    """Whether a command begins with what is before a star, so that the star would have to stand for the rest."""
     heads = [each.text.partition("(")[2].partition("*")[0].split() for each in rule.patterns if "*" in each.text]
     return any(head and list(words[: len(head)]) == head for head in heads for words in use.commands)
 
