@@ -211,6 +211,8 @@ def test_a_card_leads_to_the_rule_that_wants_it_asked_and_that_rule_counts_how_o
     card = owner.get(f"/asks/{ask.id}").text
     assert f"Bash(terraform *) ({file}:10) asks." in html.unescape(re.sub(r"<[^>]*>", "", card))
     assert 'href="rules?project=%2Fsrv%2Fa+%26+b#rule-person-10">Show the rule</a>' in card
+    # Beside its label and the link, a phone would leave four letters of width to it.
+    assert '<div class="part"><span class="part-label"><bdi>Why you are asked</bdi>' in card
     page = owner.get("/rules?project=%2Fsrv%2Fa+%26+b").text
     rule = page.partition('<li id="rule-person-10">')[2].partition("</li>")[0]
     assert "Bash(terraform *)" in rule
