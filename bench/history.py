@@ -1,12 +1,14 @@
 """What pages and searches cost as the history grows, on SQLite and on PostgreSQL.
 
 Usage: python -m bench.history [--quick] [sqlite|postgres ...]
-Every ask has words of its own, 40 to 400 letters of them, of one project and one person out of many.
+Every ask has words of its own, 40 to 400 letters of them, of one project and one person out of many. With the history
+there are more and more agents at work too, up to 10,000, each with a question open.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import statistics
 import sys
@@ -22,7 +24,12 @@ from tests.postgres import shared_server
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Asker, NewAsk, Option, Question, Settler
+from sayso.clock import now_ms
+from sayso.config import Config
+from sayso.desks import Desks
 from sayso.permissions.log import PermissionLog
+from sayso.records import asdict
+from sayso.roster import agent_id
 from sayso.store import Row, Store
 from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
@@ -30,6 +37,7 @@ from sayso.store.sqlite import SqliteStore
 SIZES, QUICK = (0, 10_000, 100_000, 1_000_000), (0, 5_000)
 VOCABULARY = 20_000
 PROJECTS, PEOPLE = 500, 200
+MOST_AGENTS = 10_000
 ROUNDS = 15
 
 
@@ -54,16 +62,36 @@ def ended(like: Row, count: int) -> Iterator[dict[str, Any]]:
         yield row
 
 
+def at_work(like: Row, count: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """So many agents, each with a question open; as asks, and as they are listed."""
+    asks, agents = [], []
+    for number in range(count):
+        owner = f"person-{number % PEOPLE}"
+        asker = Asker(client="bench", agent=f"agents of {owner}", session=f"session-{number}", owner=owner)
+        row = dict(like)
+        row |= {"id": f"{number:032x}", "fingerprint": f"open {number}", "call_id": f"open {number}"}
+        row |= {"owner": owner, "agent": asker.agent, "put_by": asker.source, "created_at": like["created_at"] + number}
+        asks.append(row)
+        values = {"id": agent_id(asker), "owner": owner, "process": "", "body": json.dumps(asdict(asker)), "doing": ""}
+        agents.append({**values, "since": now_ms(), "seen_at": now_ms()})
+    return asks, agents
+
+
 def fill(store: Store, count: int) -> None:
     desk = AskDesk(store)
     question = Question(id="1", text="Which?", options=(Option(id="1", label="Yes"), Option(id="2", label="No")))
     left = desk.leave(NewAsk(tool="ask", questions=(question,), asker=Asker(client="bench", project="/p")))
+    pending = store.read(lambda tx: tx.one("ask_by_id", id=left.id))
+    assert pending is not None
+    asks, agents = at_work(pending, min(count, MOST_AGENTS))
     desk.answer(left.id, [Answer(question="1", chosen=("1",))], Settler(person="bench", surface="bench"))
     like = store.read(lambda tx: tx.one("ask_by_id", id=left.id))
     assert like is not None
     delivered = {**like, "delivered_at": like["ended_at"]}
     begun = time.perf_counter()
     store.write(lambda tx: tx.put_rows("asks", ended(delivered, count)))
+    store.write(lambda tx: tx.put_rows("asks", asks))
+    store.write(lambda tx: tx.put_rows("roster", agents))
     print(f"filled with {count:,} in {time.perf_counter() - begun:.0f} s", file=sys.stderr)
 
 
@@ -78,14 +106,16 @@ def timed(work: Callable[[], object]) -> float:
 
 def measured(store: Store, count: int) -> dict[str, float]:
     fill(store, count)
-    desk, log = AskDesk(store), PermissionLog(store)
+    desks = Desks(Config(), store)
+    desk, log = desks.asks, PermissionLog(store)
     rare = words_of_all(random.Random(count))[-1]
     before = timed(lambda: desk.history(search="no such words", most=20)) if count <= 100_000 else float("nan")
     begun = time.perf_counter()
     desk.index_history()
     indexed = time.perf_counter() - begun
     return {
-        "inbox": timed(desk.inbox),
+        "inbox of a person": timed(lambda: desk.folded(person="person-7")),
+        "their agents at work": timed(lambda: desks.agents_at_work("person-7")),
         "history": timed(lambda: desk.history(most=20)),
         "of a project": timed(lambda: desk.history(project="/p/7", most=20)),
         "of a person": timed(lambda: desk.history(person="person-7", most=20)),
@@ -123,7 +153,8 @@ def shown(kind: str, sizes: Sequence[int]) -> str:
                 columns.append(measured(store, size))
     rows = [[name, *(f"{column[name]:,.2f}" for column in columns)] for name in columns[0]]
     title = {"sqlite": "SQLite", "postgres": "PostgreSQL"}[kind]
-    return table([f"{title}, ms; asks that are over:", *(f"{size:,}" for size in sizes)], rows)
+    agents = ["agents at work", *(f"{min(size, MOST_AGENTS):,}" for size in sizes)]
+    return table([f"{title}, ms; asks that are over:", *(f"{size:,}" for size in sizes)], [agents, *rows])
 
 
 def main() -> None:
