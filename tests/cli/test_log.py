@@ -14,6 +14,7 @@ from sayso.asks.model import Ask, Asker, NewAsk
 from sayso.clock import now_ms
 from sayso.permissions.action import Action, ActionKind, asking
 from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.log_words import since_when
 
 HOSTILE = "echo \x1b[2J\u202etoken=hunter22\u200b"
 
@@ -61,6 +62,8 @@ def test_it_can_be_asked_for_a_time_and_a_project(home: Home) -> None:
     assert titles("--since", "2001-01-01", "--project", ".", "--limit", "1") == ["Bash: new"]
     assert "it takes a time back" in home.run("log", "--since", "yesterday").error
     assert home.run("log", "--since", "yesterday").code == 2
+    assert since_when("2026-03-31T12:00:00+00:00", now=0) == 1_774_958_400_000
+    assert (since_when("12h", now=50_000_000), since_when("", now=1)) == (50_000_000 - 12 * 3_600_000, 0)
 
 
 def test_one_of_them_is_shown_with_the_whole_action_spelt_out_and_its_secrets_hidden(home: Home) -> None:

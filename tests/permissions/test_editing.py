@@ -109,7 +109,7 @@ def test_a_bad_edit_is_refused_with_its_place(text: str, why: str) -> None:
 
 
 def test_a_number_that_json_does_not_know_is_refused_wherever_it_comes_from() -> None:
-    with pytest.raises(InvalidInput, match=r"input\.timeout: is Infinity\. Give a number\."):
+    with pytest.raises(InvalidInput, match=r"\binput\.timeout: is Infinity\. Give a number\."):
         changed(PUSH, {"command": "git push", "timeout": float("inf")})
 
 
