@@ -107,3 +107,17 @@ def test_who_started_a_server_is_known_also_behind_a_shell(launcher: list[str], 
         server.stdout.readline()
         assert name_of(os.getpid()) in servers_beside(ancestry()).values()
         server.communicate(b"\n", timeout=60)
+
+
+ORPHAN = """
+from sayso.gates.asker import client_process
+from sayso.mcp_server.caller import _parent
+print(client_process(0) is None, _parent() is None)
+"""
+
+
+@pytest.mark.parametrize(("parent", "is_nobody"), [("/usr/lib/systemd/systemd", True), ("claude", False)])
+def test_who_only_takes_in_what_lost_its_parent_is_nobodys_client(parent: str, is_nobody: bool) -> None:
+    words = [parent, "-c", '"$0" -c "$1"; true', sys.executable, ORPHAN]
+    done = subprocess.run(words, executable="/bin/sh", capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == f"{is_nobody} {is_nobody}\n", done.stderr

@@ -12,6 +12,8 @@ from sayso.records import record
 _PROGRAMS = ("sayso", "auq", "sayso.cli")
 _SERVERS = ("server", "guard")
 """What clients start of ours, and nobody else does."""
+_ADOPTING = ("systemd", "init", "launchd", "openrc-init", "runit", "s6-svscan", "tini", "dumb-init", "docker-init")
+"""Those that begin with a machine, a container or a person's session, and take in whoever loses its parent."""
 _LAUNCHERS = ("sh", "bash", "dash", "zsh", "env", "uv", "uvx", "pipx")
 
 
@@ -32,6 +34,13 @@ def name_of(pid: int) -> ProcessName | None:
     """The full name of a running process, or None when there is none."""
     found = _look_up(pid)
     return ProcessName(pid=pid, started=found.started) if found else None
+
+
+def starter(pid: int) -> ProcessName | None:
+    """The name of a process that is the parent of one of ours, if it can have started it: who only takes in what has
+    lost its parent is nobody's client, and everybody would descend from it."""
+    words = command_line(pid)
+    return None if words and os.path.basename(words[0]) in _ADOPTING else name_of(pid)
 
 
 def leader_of(pid: int) -> str:

@@ -8,7 +8,7 @@ from sayso.asks.model import Asker
 from sayso.branches import branch_of, top_of_repository
 from sayso.config import Config
 from sayso.gates.client import GateClient, Prompt
-from sayso.processes import ProcessName, ancestry, leader_of, this_host
+from sayso.processes import ProcessName, ancestry, leader_of, starter, this_host
 from sayso.text import fit_for_column
 
 
@@ -18,8 +18,9 @@ def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
 
 def client_process(pid: int) -> ProcessName | None:
     """The client that has started us, by what it says of itself. A shell or a package runner may be in between."""
-    line = ancestry()
-    return next((each for each in line[1:] if each.pid == pid), line[1] if len(line) > 1 else None)
+    line = ancestry()[1:]
+    said = next((each for each in line if each.pid == pid), None)
+    return said or (starter(line[0].pid) if line else None)
 
 
 def session_of(client: str, version: str, session: str, process: ProcessName | None, config: Config) -> Asker:

@@ -13,7 +13,7 @@ from sayso.clients import ENTRY_VARIABLE, conversation, entry_in, is_headless
 from sayso.config import Config
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
-from sayso.processes import ProcessName, leader_of, name_of, this_host
+from sayso.processes import ProcessName, leader_of, starter, this_host
 from sayso.protocol.request import ClientInfo
 from sayso.records import replace
 from sayso.text import fit_for_column
@@ -73,7 +73,7 @@ def _described(client: ClientInfo, meta: Mapping[str, Any]) -> Asker:
 @cache
 def _parent() -> ProcessName | None:
     """Looked up once: after the client's death the parent would be another process."""
-    return name_of(os.getppid())
+    return starter(os.getppid())
 
 
 @cache
