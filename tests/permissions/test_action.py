@@ -290,6 +290,22 @@ def test_what_differs_is_named_in_words(change: dict[str, Any], named: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("action", "title"),
+    [
+        (command(argv=["git", "push"]), "git_push: git push"),
+        (command(script="git push"), "git_push"),
+        (sequence(command(argv=["git", "push"]), command(argv=["ls"])), "all: 2 steps"),
+        (used(ActionKind.EDIT, "Edit", {"file_path": "/srv/shop/a.py"}), "Edit: a.py"),
+        (used(ActionKind.FETCH, "WebFetch", {"url": "https://example.org"}), "WebFetch: https://example.org"),
+        (used(ActionKind.FETCH, "mcp__a__b", {"n": 1}), "mcp__a__b"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_action_is_called_by_its_tool_and_what_it_is_about(action: Action, title: str) -> None:
+    assert action.title == title
+
+
+@pytest.mark.parametrize(
     ("plan", "title"),
     [("# Mend the checkout\n\n1. Round\n2. Test", "Plan: Mend the checkout …"), ("Only this", "Plan: Only this")],
 )

@@ -35,6 +35,7 @@ def test_what_people_and_rules_decided_is_counted_apart() -> None:
 def test_how_long_people_took_is_told_by_the_middle_and_by_nine_of_ten() -> None:
     found = told([event for n in range(1, 11) for event in asked(n, NOON, took=n * 1000)])
     assert (found.median_ms, found.slow_ms) == (6000, 10_000)
+    assert (stats_data(found)["median_seconds"], stats_data(found)["slow_seconds"]) == (6.0, 10.0)
     assert told([ruled(NOON)]).median_ms is None
 
 

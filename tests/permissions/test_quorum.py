@@ -166,6 +166,7 @@ def test_an_edit_starts_again_from_nobody_and_is_what_the_others_look_at(place: 
     edited = place.desk.allow(ask.id, ask.digest, by("bo"), changed_input=dry)
     assert edited.digest != ask.digest
     assert [yes.person for yes in yeses_of(edited)] == ["bo"]
+    assert deciders(edited) == ("ada", "bo", "cy")
     assert "bo has changed what the agent wanted" in rules_part(edited)[0].text
     assert edited.wanted
     assert (edited.wanted["scopes"], edited.wanted["takes_changes"]) == (["once"], True)
@@ -202,6 +203,8 @@ def test_after_a_while_others_are_asked_as_well(place: Place) -> None:
     ask = place.ask(replace(TWO, escalate_after_ms=20 * MINUTE, escalate_to=("eve",)))
     held = next(iter(place.asks.held_here().values()))
     assert (deciders(ask), next_escalation(ask)) == (("ada", "bo", "cy"), place.now + 20 * MINUTE)
+    assert "on also: eve." in rules_part(ask)[0].text
+    assert "on also" not in rules_part(place.ask())[0].text
     assert place.asks.escalate(held)[1] is False
     with pytest.raises(InvalidInput):
         place.yes(ask, "eve")
@@ -240,6 +243,16 @@ def test_a_stand_in_counts_for_the_one_who_is_away_once_and_not_for_others(place
     with pytest.raises(InvalidInput):
         place.yes(later, "eve")
     assert place.desk.delegations() == []
+
+
+def test_when_nobody_stands_in_any_more_is_logged_once(place: Place) -> None:
+    def logged() -> list[str]:
+        entries = [outcome.entry for outcome in PermissionLog(place.store).outcomes()]
+        return [entry.event.title for entry in entries if entry.event.kind is LogKind.DELEGATED]
+
+    place.desk.delegate("ada", "eve", place.now + MINUTE)
+    assert [place.desk.end_delegation("ada") for _ in range(2)] == [True, False]
+    assert logged() == ["Nobody decides for ada any more", "eve decides for ada"]
 
 
 def test_a_stand_in_does_not_count_for_the_one_whose_agent_it_is(place: Place) -> None:
