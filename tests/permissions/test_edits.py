@@ -88,6 +88,58 @@ def test_how_often_an_edit_is_made_is_not_guessed(every: object) -> None:
         assert "in one place or in every place: not known" in change.diff
 
 
+ONCE = {"old_string": "a", "new_string": "b"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_input", "before", "hunks", "told"),
+    [
+        ("Edit", ONCE, "a\nx\na\n", "@@ -1,3 +1,3 @@\n-a\n+b\n x\n a", {"old_string", "new_string"}),
+        (
+            "Edit",
+            {**ONCE, "replace_all": True},
+            "a\na\n",
+            "@@ -1,2 +1,2 @@\n-a\n-a\n+b\n+b",
+            {"old_string", "new_string", "replace_all"},
+        ),
+        (
+            "MultiEdit",
+            {"edits": [ONCE, {"old_string": "b", "new_string": "c"}]},
+            "a\n",
+            "@@ -1,1 +1,1 @@\n-a\n+c",
+            {"edits"},
+        ),
+        (
+            "Edit",
+            {"old_string": "", "new_string": "b\n"},
+            "",
+            "@@ -0,0 +1,1 @@\n+b",
+            {"old_string", "new_string"},
+        ),
+        (
+            "Edit",
+            ONCE,
+            "x\n",
+            "@@ somewhere @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file",
+            None,
+        ),
+        ("Write", {"content": "b\n"}, "a\n", "@@ -1,1 +1,1 @@\n-a\n+b", {"content"}),
+    ],
+)
+def test_an_edit_is_shown_as_what_it_makes_of_its_file(
+    tool: str, given_input: dict[str, object], before: str, hunks: str, told: set[str] | None
+) -> None:
+    change = edits.change(tool, {"file_path": "/f", **given_input}, before)
+    assert change
+    assert change.diff == f"--- /f\n+++ /f\n{hunks}"
+    assert told is None or change.told == {"file_path", *told}
+
+
+def test_an_edit_with_more_in_it_than_a_diff_shows_is_left_as_it_is() -> None:
+    for edit in ({**ONCE, "mode": "regex"}, {"old_string": "a"}, "a"):
+        assert edits.change("MultiEdit", {"file_path": "/f", "edits": [edit]}, "a\n") is None
+
+
 def test_where_an_edit_has_no_place_in_the_file_no_part_of_it_has_line_numbers() -> None:
     before = [f"line {number}\n" for number in range(40)]
     edit = {"old_string": "".join(before), "new_string": "".join(["first\n", *before[1:-1], "last\n"])}
