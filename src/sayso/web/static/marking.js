@@ -12,7 +12,8 @@ const csrf = () => $("meta[name=sayso-csrf]").content;
 // since is no longer marked. What is out of sight counts as not marked, too.
 const chosen = new Map();
 const isMarked = (row) => chosen.has(row.dataset.ask) && chosen.get(row.dataset.ask) === row.dataset.version;
-const rows = () => $$("[data-markable] > .row", main).filter((row) => row.checkVisibility());
+const all = () => $$("[data-markable] > .row", main);
+const rows = () => all().filter((row) => row.checkVisibility());
 const marked = () => rows().filter(isMarked);
 const canMark = (row) => row?.dataset.ask && !("crowd" in row.dataset) && row.closest("[data-markable]") && !sayso.held.has(row.dataset.ask);
 const titleOf = (row) => $(".row-title", row).textContent.trim();
@@ -56,9 +57,9 @@ function tellMarked() {
   $("span", bar).textContent = `${count} marked`;
   $(".danger", bar).textContent = count === 1 ? "Reject it" : `Reject all ${count}`;
   for (const button of $$("[data-with-marked]", bar)) button.hidden = !count;
-  const all = toMarkAtOnce().length;
-  $("[data-mark-all]", bar).textContent = `Mark all ${all}`;
-  $("[data-mark-all]", bar).hidden = count > 0 || all < 2;
+  const most = toMarkAtOnce().length;
+  $("[data-mark-all]", bar).textContent = `Mark all ${most}`;
+  $("[data-mark-all]", bar).hidden = count > 0 || most < 2;
 }
 
 // Not in the whole inbox, where they have nothing to do with each other.
@@ -134,16 +135,16 @@ function selectRows(on) {
 
 // For rows that have just come, and those whose marks come back.
 function renew() {
-  const here = rows();
-  for (const row of here) {
+  const busy = chosen.size > 0 || selecting();
+  for (const row of busy ? rows() : []) {
     if (selecting()) prepare(row);
     show(row);
   }
   for (const button of $$("[data-select]", main)) {
-    button.hidden = !selecting() && !here.some(canMark);
+    button.hidden = !selecting() && !all().some((row) => canMark(row) && row.checkVisibility());
     button.ariaPressed = selecting();
   }
-  if (chosen.size || selecting() || $("[data-marked]")) tellMarked();
+  if (busy || $("[data-marked]")) tellMarked();
 }
 
 // A box of its own in each row, so that a keyboard and a screen reader can mark as well.
