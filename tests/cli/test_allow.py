@@ -294,9 +294,9 @@ def test_a_no_is_told_with_its_reason_and_told_apart_ever_after(home: Home, verb
         assert "git push --force" in listed
         assert "→ on a Friday?" in listed
         shown = home.run("show", ask.id, "--events").out
-        assert "Denied by ada in command line" in shown
+        assert "Denied by ada at the command line" in shown
         assert "    │ git push --force" in shown
-        assert f"denied: pending → answered by ada in command line ({PUSH.digest})" in shown
+        assert f"denied: pending → answered by ada at the command line ({PUSH.digest})" in shown
         again = home.run("allow", ask.id, "--digest", PUSH.digest)
         assert again.code == 4
         assert "Already denied" in again.error

@@ -337,7 +337,7 @@ def test_an_answer_from_elsewhere_ends_the_prompt_and_says_whose_it_is(home: Hom
         terminal.press(b"y")
         terminal.expect("› y) Yes")
         settle(home, Answer(question="1", chosen=("no",)))
-        terminal.expect("Answered by mira in terminal.")
+        terminal.expect("Answered by mira in the terminal.")
         assert terminal.end() == 0
         assert terminal.screen.rstrip().endswith("No")
 

@@ -40,7 +40,7 @@ def test_a_child_of_the_asking_agent_is_refused_and_it_is_recorded(home: Home, a
         event = desk.events(ask.id)[-1]
     assert (event.kind, event.person, event.surface) == ("refused", "ada", "command line")
     assert event.detail == f"it descends from process {os.getpid()}"
-    assert "refused: pending by ada in command line" in home.run("show", ask.id, "--events").out
+    assert "refused: pending by ada at the command line" in home.run("show", ask.id, "--events").out
 
 
 def test_a_grandchild_through_a_shell_is_refused_too(home: Home) -> None:

@@ -40,7 +40,7 @@ def test_an_answered_ask_shows_who_said_what_and_whether_the_agent_has_it(home: 
         answers = [Answer(question="1", text="DuckDB"), Answer(question="2", chosen=("1", "2"))]
         desk.answer(ask.id, answers, SOMEONE)
     out = home.run("show", ask.id).out
-    assert "Answered by mira in terminal" in out
+    assert "Answered by mira in the terminal" in out
     assert "The agent has not fetched it yet." in out
     assert "  1. own words: DuckDB\n  2. Lint\n     Types\n  3. (skipped)\n" in out
 
@@ -51,7 +51,7 @@ def test_events_tell_when_what_who_and_from_where(home: Home) -> None:
         desk.reject(ask.id, "no", SOMEONE)
     out = home.run("show", ask.id, "--events").out
     assert "opened: new → pending" in out
-    assert "rejected: pending → rejected by mira in terminal" in out
+    assert "rejected: pending → rejected by mira in the terminal" in out
     events = home.run("show", ask.id, "--events", "--json").data["events"]
     assert [(event["kind"], event["from"], event["to"]) for event in events] == [
         ("opened", None, "pending"),

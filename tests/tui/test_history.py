@@ -43,7 +43,7 @@ async def test_an_answer_through_a_clients_form_is_told_as_that(place: Place) ->
 async def test_the_history_tells_how_each_ask_ended_by_whom_and_where(past: Place) -> None:
     async with past.inbox(size=(120, 40)) as anna:
         await anna.press("h")
-        await anna.sees("History", "answered by ben in browser", "rejected by ben in browser", "timed out")
+        await anna.sees("History", "answered by ben in the browser", "rejected by ben in the browser", "timed out")
         await anna.press("end")
         await anna.sees("1. Which store?", "→ SQLite", "→ Note: for now", "received by the agent", "What happened")
         await anna.press("up")
@@ -63,7 +63,12 @@ async def test_the_history_tells_what_was_allowed_from_what_was_denied(place: Pl
             place.desk.note_of_client(held.ask.id, "Its own record says that it was done")
     async with place.inbox(size=(120, 40)) as anna:
         await anna.press("h")
-        await anna.sees("allowed by ben in browser", "denied by ben in browser", "│ rm -rf two", "denied ben (browser)")
+        await anna.sees(
+            "allowed by ben in the browser",
+            "denied by ben in the browser",
+            "│ rm -rf two",
+            "denied by ben in the browser",
+        )
         await anna.sees("Its own record says that it was done.", "noted what its client's own record says")
 
 
@@ -152,4 +157,4 @@ async def test_an_ask_whose_texts_were_not_kept_is_still_told_of(place: Place) -
     forgetful.delivered(held)
     async with place.inbox() as anna:
         await anna.press("h")
-        await anna.sees("The texts were not kept.", "answered by ben in browser")
+        await anna.sees("The texts were not kept.", "answered by ben in the browser")

@@ -259,7 +259,7 @@ async def test_a_verdict_elsewhere_and_none_at_all_are_told_apart(place: Place) 
     place.desk.release(lost, "the call was cancelled")
     async with place.inbox(WIDE) as anna:
         await anna.press("h")
-        await anna.sees("denied by ben in browser", "nobody decided", "Shell command")
+        await anna.sees("denied by ben in the browser", "nobody decided", "Shell command")
         await anna.press("down")
         await anna.sees("Reason: on a Friday?", "git push --force")
 
@@ -289,7 +289,7 @@ async def test_what_was_edited_is_shown_whole_and_only_then_allowed(
     assert found.allows(found.action)
     async with place.inbox(WIDE) as anna:
         await anna.press("h")
-        await anna.sees("allowed as edited by anna in terminal", "As edited", "+git push --dry-run")
+        await anna.sees("allowed as edited by anna in the terminal", "As edited", "+git push --dry-run")
 
 
 async def test_a_bad_edit_is_told_keeps_what_was_typed_and_allows_nothing(

@@ -25,7 +25,7 @@ async def test_an_answer_given_elsewhere_shows_at_once_and_keeps_what_was_typed(
     async with place.inbox() as anna:
         await begin(place, anna)
         place.desk.answer(held.ask.id, [Answer(question="name", text="taken")], BEN)
-        await anna.sees("Already answered by ben in browser", "half an ans")
+        await anna.sees("Already answered by ben in the browser", "half an ans")
         await anna.press("enter", "enter")
         await anna.sees("half an ans")
     assert place.now(held).answer("name") == Answer(question="name", text="taken")
@@ -111,7 +111,7 @@ async def test_who_loses_the_race_hears_so_and_keeps_what_was_entered(place: Pla
         # Both in one turn of the loop: the person sends before the bell has been heard.
         place.desk.answer(held.ask.id, [Answer(question="q", chosen=("b",))], BEN)
         await anna.app.screen.run_action("submit")
-        await anna.sees("Already answered by ben in browser", "Red")
+        await anna.sees("Already answered by ben in the browser", "Red")
     assert place.now(held).answer("q") == Answer(question="q", chosen=("b",))
 
 

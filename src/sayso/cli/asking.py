@@ -14,6 +14,7 @@ from sayso.asks.desk import Held
 from sayso.asks.handed_files import with_files
 from sayso.asks.model import Ask, Kind, NewAsk, State
 from sayso.asks.waiting import Waiting
+from sayso.asks.words import place
 from sayso.cli.asks_in_words import status
 from sayso.cli.shared import settler
 from sayso.cli.terminal import say, takes_keys
@@ -86,8 +87,8 @@ async def _answered_here_or_elsewhere(desks: Desks, waiting: Waiting, held: Held
 
 def _say_who_was_first(ask: Ask) -> None:
     if ask.outcome:
-        person, where = one_line(ask.outcome.person, 60) or tr("someone"), translated(one_line(ask.outcome.surface, 60))
-        say(f"{translated(status(ask)).capitalize()}{tr(' by {person} in {place}', person=person, place=where)}.")
+        person, where = one_line(ask.outcome.person, 60) or tr("someone"), translated(place(ask.outcome.surface, 60))
+        say(f"{translated(status(ask)).capitalize()}{tr(' by {person} {place}', person=person, place=where)}.")
 
 
 async def _ask(

@@ -154,7 +154,7 @@ def event_line(event: Event) -> str:
     after = translated(event.after)
     states = f"{translated(event.before or 'new')} → {after}" if event.before != event.after else after
     by = tr(" by {person}", person=one_line(event.person, 60)) if event.person else ""
-    where = tr(" in {place}", place=translated(one_line(event.surface, 60))) if event.surface else ""
+    where = f" {translated(words.place(event.surface, 60))}" if event.surface else ""
     if event.surface == CLIENT_FORM:
         where = tr(" through the client's own form")
     why = f" ({translated(one_line(event.detail, 200))})" if event.detail else ""
@@ -245,7 +245,8 @@ def _outcome_line(ask: Ask) -> str:
     by = ""
     if ask.outcome:
         person, surface = one_line(ask.outcome.person, 60), one_line(ask.outcome.surface, 60)
-        by = tr(" by {person} in {place}", person=person or tr("someone"), place=translated(surface))
+        where = translated(words.place(surface, 60))
+        by = tr(" by {person} {place}", person=person or tr("someone"), place=where)
         if surface == CLIENT_FORM:
             by = tr(" through {client}'s own form", client=one_line(ask.asker.client, 60) or tr("the client"))
     late = tr(", after the wait had timed out") if ask.outcome and ask.outcome.late else ""

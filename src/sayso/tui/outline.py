@@ -86,7 +86,7 @@ def event_line(shared: Shared, event: Event) -> str:
     words = {name: getattr(texts, name) for name in kinds}
     words |= {"allowed": texts.permission_allowed, "denied": texts.permission_denied}
     what = words.get(event.kind) or shared.wording.state(event.after)
-    who = f" {one_line(event.person, 40)} ({one_line(event.surface, 40)})" if event.person else ""
+    who = f" {shared.wording.said_by(event.person, event.surface)}" if event.person else ""
     if event.surface == CLIENT_FORM:
         who = f" {texts.by_its_form}"
     return f"{shared.wording.when(event.at)}  {what}{who}"

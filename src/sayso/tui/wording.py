@@ -213,8 +213,16 @@ class Wording:
         outcome = ask.outcome or Outcome()
         if outcome.surface == CLIENT_FORM:
             return self.texts.by_form.format(client=self.client(ask))
-        person, surface = (one_line(name, NAME_WIDTH) or "?" for name in (outcome.person, outcome.surface))
-        return self.texts.by.format(person=person, surface=surface)
+        return self.said_by(outcome.person, outcome.surface)
+
+    def said_by(self, person: str, surface: str) -> str:
+        """`by ada at the command line`."""
+        return self.texts.by.format(person=one_line(person, NAME_WIDTH) or "?", place=self._place(surface))
+
+    def _place(self, surface: str) -> str:
+        texts = self.texts
+        known = {"browser": texts.in_browser, "terminal": texts.in_terminal, "command line": texts.at_command_line}
+        return known.get(surface) or texts.in_another.format(surface=one_line(surface, NAME_WIDTH) or "?")
 
     def option(self, question: Question, option_id: str) -> str:
         """An option's label; yes and no in the person's language."""
