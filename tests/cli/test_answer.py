@@ -43,6 +43,7 @@ def test_a_value_is_an_option_by_label_or_number_or_else_own_text(home: Home, va
     ran = home.run("answer", ask.id[:8], value)
     assert ran.code == 0, ran.err
     assert home.answers(ask) == (expected,)
+    assert ("is none of the options: it was sent as your own words." in ran.err) == bool(expected.text)
 
 
 @pytest.mark.parametrize("slip", ["Postgre", "postgresq", "PostgresSQL", "Postgress QL", "SQLit", "p", "PO"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from sayso.asks.crowds import without_crowds
-from sayso.asks.model import Ask
+from sayso.asks.model import Answer, Ask
 from sayso.cli.asks_in_words import headline
 from sayso.cli.begun import Begun
 from sayso.cli.conversation import choose_ask, converse
@@ -19,6 +19,7 @@ from sayso.cli.texts import tr
 from sayso.cli.values import answers_from
 from sayso.desks import Desks, open_desks
 from sayso.dialects.asks_as_data import ask_data
+from sayso.text import quoted
 
 NOTHING_SENT = 1
 MOST_TO_PICK_FROM = 50
@@ -77,11 +78,23 @@ def _answer_with(
         raise click.UsageError("Say which ask is answered: sayso answer ID -q KEY=VALUE. `sayso list` shows the ids.")
     ask = desks.asks.find(ask_id)
     check_question(desks, ask)
-    if not attached:
-        return answer(desks, ask, answers_from(ask, values, pairs))
-    from sayso.cli.attaching import answer_with_files  # few answers have any
+    answers = answers_from(ask, values, pairs)
+    if attached:
+        from sayso.cli.attaching import answer_with_files  # few answers have any
 
-    return answer_with_files(desks, ask, answers_from(ask, values, pairs), attached)
+        settled = answer_with_files(desks, ask, answers, attached)
+    else:
+        settled = answer(desks, ask, answers)
+    _tell_own_words(ask, answers)
+    return settled
+
+
+def _tell_own_words(ask: Ask, answers: Sequence[Answer]) -> None:
+    """Say what was no option, because somebody may have taken it for one."""
+    with_options = {question.id for question in ask.questions if question.options}
+    for given in answers:
+        if given.text and given.question in with_options:
+            say(tr("{words} is none of the options: it was sent as your own words.", words=quoted(given.text)))
 
 
 def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
