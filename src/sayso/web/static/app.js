@@ -942,15 +942,18 @@ function followAsk() {
 
 const crowdPage = () => $("[data-crowd-page]");
 let crowdTimer = null;
+let crowdChanged = false; // since it was last asked for
 
 function followCrowd() {
   const here = crowdPage();
   const now = here && known.asks.find(([id]) => id === here.dataset.crowdPage);
   if (!here || (now && now[1] === here.dataset.version)) return;
+  crowdChanged = true;
   crowdTimer ??= setTimeout(renewCrowd, 300);
 }
 
 async function renewCrowd() {
+  crowdChanged = false;
   try {
     const page = await pageAt(location.href);
     const newer = $("[data-crowd-page]", page);
@@ -966,8 +969,8 @@ async function renewCrowd() {
     return;
   }
   crowdTimer = null;
-  // It may have changed once more since.
-  if (known.asks.some(([id]) => id === crowdPage()?.dataset.crowdPage)) followCrowd();
+  // It may have changed once more since, also to so few that the inbox knows nothing more of it.
+  if (crowdChanged || known.asks.some(([id]) => id === crowdPage()?.dataset.crowdPage)) followCrowd();
 }
 
 function seeDelivery() {
