@@ -14,6 +14,7 @@ from sayso.tui.texts import LANGUAGES, Texts, texts_for
 SAME = {
     "do_editor",
     "do_stream",
+    "in_another",
     "part_sandbox",
     *(f"theme_{name}" for name in ["nord", "gruvbox", "dracula", "solarized", "mocha"]),
 }
