@@ -12,6 +12,7 @@ from sayso.asks import rows
 from sayso.asks.crowds import Crowd, fold, gather, without_crowds
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
+from sayso.asks.quorum import may_see
 from sayso.errors import AmbiguousId, NotFound
 from sayso.records import replace
 from sayso.store import Store, Transaction
@@ -58,6 +59,26 @@ def test_an_ask_with_an_owner_is_shown_to_that_person_and_to_whoever_sees_all(de
         desk.decline(one.id, ANNA)
     assert [one.id for one in desk.history(person="ben")] == [anyones.id]
     assert [one.id for one in desk.history()] == [anyones.id, hers.id]
+
+
+def test_a_person_sees_in_pages_what_everybody_sees_less_what_is_not_theirs(desk: AskDesk, clock: FakeClock) -> None:
+    named = {"action": {}, "title": "", "scopes": [], "quorum": {}}
+    for number in range(48):
+        clock.forward(number % 2)
+        new = ask(f"Question {number}?", asker=replace(AGENT, owner=("", "anna", "ben")[number % 3]))
+        if number % 4 == 0:
+            deciders = (["anna"], ["joanna", "ben"], ["ben", "anna"])[number % 5 % 3]
+            new = replace(new, wanted={**named, "deciders": deciders}, digest="d")
+        (desk.hold if number % 5 == 0 else desk.leave)(new)
+    everything = desk.inbox()
+    assert len(everything) == 48
+    for person in ("anna", "ben", "joanna", "nobody"):
+        theirs = [one.id for one in everything if may_see(one, person)]
+        assert [one.id for one in desk.inbox(person=person)] == theirs
+        found = [page := desk.inbox(person=person, most=7)]
+        while page:
+            found.append(page := desk.inbox(person=person, after=page[-1], most=7))
+        assert [one.id for page in found for one in page] == theirs
 
 
 @pytest.mark.finding("F-34")
