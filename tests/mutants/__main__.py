@@ -35,7 +35,10 @@ from tests.mutants.making import SOURCE, Function, Mutant, make_wrong, mutants_o
 
 _OF_PEOPLE = ["allow", "away", "codex_gate", "gate", "list", "log", "other_gates", "rules", "show"]
 TESTS = {
-    "asks": ["tests/asks", "tests/e2e/ask", "tests/e2e/stdio", "tests/cli/test_answer.py", "tests/cli/test_list.py"],
+    "asks": [
+        *("tests/asks", "tests/permissions", "tests/e2e/ask", "tests/e2e/stdio", "tests/test_roster.py"),
+        *("tests/cli/test_answer.py", "tests/cli/test_list.py", "tests/cli/test_show.py", "tests/tui/test_drafts.py"),
+    ],
     "permissions": [
         *("tests/permissions", "tests/rules", "tests/tui/test_permissions.py"),
         *(f"tests/cli/test_{name}.py" for name in _OF_PEOPLE),
@@ -141,8 +144,10 @@ class Mutants:
         child, status = os.wait()
         if mutant := running.pop(child, None):
             code = os.waitstatus_to_exitcode(status)
-            assert code in (0, _NOTICED), f"{mutant} cannot be tried: {code}"
-            self._note(mutant, noticed=code == _NOTICED)
+            if code in (0, _NOTICED):
+                self._note(mutant, noticed=code == _NOTICED)
+            else:
+                print(f"could not be tried: {mutant}", flush=True)
 
     def _note(self, mutant: Mutant, *, noticed: bool) -> None:
         self.all[mutant.package] += 1
