@@ -133,7 +133,7 @@ async def test_an_agent_with_many_open_is_one_row_that_opens_and_folds(place: Pl
         drafted = place.desk.inbox(of=NOISY)[0]
         place.desk.keep_draft(drafted.id, "anna", to_json(drafted, Draft(reason="Why so many?")))
         anna.app.post_message(LookAgain())
-        await anna.sees("draft · agent not waiting")
+        await anna.sees("draft · agent at work")
         await anna.press("enter")
         await anna.sees("> [-] 30 questions", "  Noise 29?", "left fold")
         await anna.press("down")

@@ -70,7 +70,7 @@ class Wording:
 
     def crowd_standing(self, crowd: Crowd) -> str:
         if not crowd.attended:
-            return self.texts.stands_unattended
+            return self.standing(crowd.newest)
         return self.texts.one_waiting if crowd.attended == 1 else self.texts.waiting.format(n=crowd.attended)
 
     def crowds(self, crowds: Sequence[Crowd]) -> str:
