@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import re
 import threading
 from collections.abc import Callable, Iterator
 
@@ -100,6 +101,7 @@ def test_another_browser_signs_in_by_the_link_shown_in_the_settings(
     expect(page.get_by_role("button", name="Tell this browser")).to_have_count(0)
     page.get_by_role("button", name="Show a sign-in link").click()
     link = page.get_by_role("textbox", name="Sign-in link").input_value()
+    expect(page).to_have_url(re.compile(r"/settings#"))  # from then on to load it again asks for no other link
     page.reload()
     expect(page.get_by_role("button", name="Show a sign-in link")).to_be_visible()
     other = new_context().new_page()
