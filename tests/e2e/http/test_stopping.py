@@ -120,6 +120,9 @@ def test_calls_of_every_handshake_client_go_on_after_their_server_was_killed_and
             waiting[kind.id] = program, call, person.wait_for_ask(f"Is {kind.id} there?")
         # Whoever has a question open is told how to come back before anybody else is served.
         assert number(http, server, 'sayso_calls_open{tool="ask_user_questions"}') == len(kinds)
+        # What a client has not read when its connection breaks, it throws away, and does not know how to come back.
+        for program, _, _ in waiting.values():
+            assert program.list_tools()
         server.kill()
         server.start_again()
         for program, call, ask in waiting.values():
