@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 Going = Callable[[Place, Person], Awaitable[None]]
 WIDE, SMALL = (130, 30), (60, 20)
-SOON = 3.0
+SOON = 20.0
 LEAVES = {"leave", "quit"}
 """What ends the program; test_keys.py presses it."""
 BEN = Settler(person="ben", surface="browser")
