@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import statistics
 import sys
@@ -145,13 +146,17 @@ def stores(kind: str) -> Iterator[Callable[[], Store]]:
             yield another
 
 
+def _figure(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:,.2f}"
+
+
 def shown(kind: str, sizes: Sequence[int]) -> str:
     columns = []
     with stores(kind) as another:
         for size in sizes:
             with closing(another()) as store:
                 columns.append(measured(store, size))
-    rows = [[name, *(f"{column[name]:,.2f}" for column in columns)] for name in columns[0]]
+    rows = [[name, *(_figure(column[name]) for column in columns)] for name in columns[0]]
     title = {"sqlite": "SQLite", "postgres": "PostgreSQL"}[kind]
     agents = ["agents at work", *(f"{min(size, MOST_AGENTS):,}" for size in sizes)]
     return table([f"{title}, ms; asks that are over:", *(f"{size:,}" for size in sizes)], [agents, *rows])
