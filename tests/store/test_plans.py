@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 from tests.postgres import Server
 
+from sayso.store import Transaction
 from sayso.store.postgres import PostgresStore, _in_its_style
 from sayso.store.sqlite import SqliteStore
 from sayso.store.store import queries
@@ -265,6 +267,20 @@ def test_ten_thousand_agents_of_others_cost_a_person_nothing_on_postgresql(postg
             connection.execute("VACUUM ANALYZE roster")
         among = _pages_read(address, query)
     assert among <= alone + 30, f"{alone} pages alone, {among} among {OTHERS} of others"
+
+
+def test_a_look_up_is_planned_for_its_own_values_and_nothing_after_it(addresses: tuple[str, str]) -> None:
+    """A plan for any values would read through all that has ended, from the tenth search on."""
+    with closing(PostgresStore(addresses[1])) as store:
+
+        def setting(tx: Transaction, looks_up: bool) -> str:
+            if looks_up:
+                tx.look_up()
+            connection: Any = vars(tx)["_connection"]
+            return str(connection.execute("SHOW plan_cache_mode").fetchone()["plan_cache_mode"])
+
+        told = [store.read(partial(setting, looks_up=looks_up)) for looks_up in (True, False)]
+    assert told == ["force_custom_plan", "auto"]
 
 
 def _pages_read(address: str, query: str) -> int:

@@ -80,6 +80,7 @@ class _Block:
 def find(tx: Transaction, wanted: Wanted, before: Place, most: int) -> list[Row]:
     """The newest asks that ended before that one and are wanted."""
     blocks = _blocks(tx) if wanted.narrow else []
+    tx.look_up()
     if not blocks:
         return _read_through(tx, wanted, OLDEST, before, most)
     found: list[Row] = []

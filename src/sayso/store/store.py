@@ -46,6 +46,9 @@ class Transaction(Protocol):
 
     def clear(self, table: str, /) -> None: ...
 
+    def look_up(self) -> None:
+        """What is asked in the rest of this transaction is in an index, however little its planner thinks of that."""
+
     def keep_others_out(self) -> None:
         """Nobody else writes anything until this transaction is over."""
 
