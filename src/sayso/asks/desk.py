@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks import attachments, crowds, holding, opening, retention, rows, settling
 from sayso.asks.attachments import AttachmentLimits
@@ -655,9 +655,6 @@ class AskDesk:
         return self._store.bell().alive(processes) if processes else set()
 
 
-_FROM_THE_FIRST: Final = {"after_time": -1, "after_id": ""}
-
-
 def _crowd_of(asker: Asker | None) -> dict[str, str | None]:
     found = asker or Asker()
     return {"put_by": asker.source if asker else None, "of_client": found.client, "of_project": found.project}
@@ -669,8 +666,8 @@ def _inbox(table: AskTable, after: Ask | None, most: int, person: str | None, **
 
     def part(query: str, most: int) -> list[Ask]:
         goes_on = after is not None and after.attended == (query == "inbox_attended")
-        place = {"after_time": after.created_at, "after_id": after.id} if after and goes_on else _FROM_THE_FIRST
-        return table.all(query + of, most=most, now=table.now, **place, **who, **wanted)
+        time, ask_id = (after.created_at, after.id) if after and goes_on else (-1, "")
+        return table.all(query + of, after_time=time, after_id=ask_id, most=most, now=table.now, **who, **wanted)
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sayso import attempts, chain
 from sayso.asks.desk import AskDesk
@@ -45,6 +45,9 @@ OTHER_EDIT = "what you allowed is not what your edit comes to now. Look at the e
 NO_CHANGES = "what this would run cannot be changed here. Deny it, and say what to do instead."
 NOT_ALONE = "several have to agree to this, so nobody can make a rule of it. Allow it: that is one yes."
 NO_PERMISSION = "this asks for no permission. Answer it instead."
+
+
+T = TypeVar("T")
 
 
 class PermissionDesk:
@@ -102,7 +105,7 @@ class PermissionDesk:
                 stand_ins=tuple(each.delegate for each in delegations.now(table) if each.person in named),
             )
 
-        return work(table) if table else self._asks.read(work)
+        return self._read(work, table)
 
     def _log_ruling(self, ruling: Ruling, action: Action, asker: Asker, verdict: str) -> None:
         keeps = self._rules is not None and self._rules.keeps_texts
@@ -214,12 +217,10 @@ class PermissionDesk:
         from sayso.permissions import session_rules
 
         key = session_rules.session_key(asker)
-        if key is None:
-            return ()
+        return self._read(lambda table: session_rules.of_session(table.tx, key, table.now), table) if key else ()
 
-        def work(table: AskTable) -> Sequence[SessionRule]:
-            return session_rules.of_session(table.tx, key, table.now)
-
+    def _read(self, work: Callable[[AskTable], T], table: AskTable | None) -> T:
+        """What there is to be read: by the table of the change that this is part of, if it is."""
         return work(table) if table else self._asks.read(work)
 
     def deny(self, ask_id: str, by: Settler, because: str = "") -> Ask:
