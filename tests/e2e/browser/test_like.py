@@ -91,7 +91,7 @@ def test_a_rule_is_proposed_edited_and_added_and_shows_what_it_would_have_matche
 
 
 def test_without_scripts_a_rule_that_was_changed_is_shown_before_it_is_taken(house: House, sign_in: SignIn) -> None:
-    ask = wants(house, "npm test -- --watch", session="no scripts")
+    ask = wants(house, "npm test -- --once", session="no scripts")
     page = sign_in(f"/asks/{ask.id}", me(house), java_script_enabled=False, **PHONE)
     page.get_by_role("link", name="Allow like this…").click()
     field, save = page.get_by_label("The rule:"), page.get_by_role("button", name=SAVE)
