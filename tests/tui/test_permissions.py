@@ -108,6 +108,7 @@ async def test_where_several_have_to_agree_y_is_one_yes_and_the_permission_stays
         await anna.sees("Who has to agree", "Must agree: 2 of", "Awaited: 2 more", "y allows it")
         await anna.press("y")
         await anna.sees("Your yes counts. Agreed so far: 1 of 2.", "Allow it?")
+        await anna.sees("you agreed · Awa", "Awaited: 1 more of ben")
         await anna.open()
         await anna.sees("You have agreed", "t takes your yes back")
         await anna.press("t")

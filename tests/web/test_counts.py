@@ -129,9 +129,9 @@ class CountedSite(Site):
 def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config: Config) -> None:
     drawn: list[str] = []
 
-    def draw(ask: Entry) -> str:
+    def draw(ask: Entry, user: str) -> str:
         drawn.append(ask.id)
-        return row(ask)
+        return row(ask, user)
 
     async def count() -> tuple[int, int]:
         store, agents = CountedStore(config.state_dir / "sayso.db"), SqliteStore(config.state_dir / "sayso.db")

@@ -148,7 +148,11 @@ def test_who_has_to_agree_sees_what_anothers_agent_wants_and_can_take_a_yes_back
     assert ada.post(f"/asks/{ask.id}", settle="allow-once", digest=ask.digest).status == 303
     shown = ada.get(f"/asks/{ask.id}").text
     assert "Agreed: ada. Awaited: 1 more of grace." in shown
-    assert "Take my yes back" in shown
+    for path in (f"/asks/{ask.id}", "/", f"/asks/{ask.id}/row"):
+        assert "Take my yes back" in ada.get(path).text
+        assert "data-allow" not in ada.get(path).text
+    assert "You have agreed. Awaited: 1 more of grace." in ada.get("/").text
+    assert "data-allow" in sign_in(house, "grace").get("/").text
     assert ada.post(f"/asks/{ask.id}", settle="take-back").status == 303
     assert yeses_of(house.desk.get(ask.id)) == ()
     assert ada.post(f"/asks/{ask.id}", settle="take-back").status == 422

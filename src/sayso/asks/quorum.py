@@ -166,6 +166,11 @@ def yeses_of(ask: Ask) -> tuple[Yes, ...]:
     return tuple(Yes(**{**each, "stands_for": tuple(each["stands_for"])}) for each in said)
 
 
+def has_agreed(ask: Ask, person: str) -> bool:
+    """Whether this person's yes to what is asked now is there, while others have to agree as well."""
+    return any(yes.person == person for yes in yeses_of(ask))
+
+
 def is_agreed(ask: Ask, digest: str) -> bool:
     """Whether as many as are needed have agreed to this action, by what is written down."""
     quorum = quorum_of(ask)

@@ -60,6 +60,16 @@ def progress(ask: Ask) -> str:
     return ", ".join(f"{len(quorum.counted(each, yeses, ask.created_at))} of {each.need}" for each in quorum.demands)
 
 
+def still_awaited(ask: Ask, say: Say = str) -> str:
+    """Whose yes it waits for, for each rule that demands more than there are."""
+    quorum = quorum_of(ask)
+    if quorum is None:
+        return ""
+    counted = [(each, quorum.counted(each, yeses_of(ask), ask.created_at)) for each in quorum.demands]
+    told = [_awaited(quorum, each, seats, say) for each, seats in counted if len(seats) < each.need]
+    return " ".join(dict.fromkeys(told))
+
+
 def never(quorum: Quorum, demand: Demand, say: Say = str) -> str:
     """Why what is demanded can never be met; empty where it can, as far as that is known."""
     if quorum.can_be_met(demand):

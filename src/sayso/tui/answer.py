@@ -12,7 +12,7 @@ from textual.content import Content
 
 from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Attachment, Kind, Question
-from sayso.asks.quorum import yeses_of
+from sayso.asks.quorum import has_agreed
 from sayso.errors import InvalidInput, NotFound, StoreError
 from sayso.permissions.action import Action, AllowScope, action_of, takes_changes
 from sayso.permissions.editing import EditText, edited, to_edit
@@ -438,7 +438,7 @@ class AnswerScreen(SettlingScreen):
     @property
     def _has_agreed(self) -> bool:
         """Whether the person has, and others have to as well."""
-        return any(yes.person == self.shared.settler.known_as for yes in yeses_of(self.ask))
+        return has_agreed(self.ask, self.shared.settler.known_as)
 
     def action_take_back(self) -> None:
         """Take the yes back."""

@@ -19,6 +19,7 @@ from sayso.asks.crowds import Crowd, Entry, by_crowd, fold
 from sayso.asks.desk import AskDesk
 from sayso.asks.draft import answers, to_json
 from sayso.asks.model import Ask
+from sayso.asks.quorum import has_agreed
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.records import replace
 from sayso.text import one_line
@@ -205,7 +206,8 @@ class InboxScreen(SaysoScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
             case "allow" | "deny":
-                return self._readable is not None and self._readable.wanted is not None
+                ask = self._readable
+                return ask is not None and ask.wanted is not None and (action == "deny" or not self._has_agreed(ask))
             case "undo":
                 return bool(self.shared.board.outgoing)
             case "back":
@@ -250,7 +252,19 @@ class InboxScreen(SaysoScreen[None]):
         if self._shows_snoozed:
             back = [each.until for each in board.snoozed if each.ask.id == ask.id]
             marks += [texts.stands_snoozed.format(when=self.shared.wording.when(until)) for until in back]
-        return [*marks, self.shared.wording.standing(ask)]
+        return [*marks, *self._own_yes(ask), self.shared.wording.standing(ask)]
+
+    def _has_agreed(self, ask: Ask) -> bool:
+        return has_agreed(ask, self.shared.settler.known_as)
+
+    def _own_yes(self, ask: Ask) -> list[str]:
+        """That the person has agreed, and who has to as well."""
+        if not self._has_agreed(ask):
+            return []
+        from sayso.permissions.quorum_words import still_awaited  # the inbox opens sooner without
+
+        texts = self.shared.texts
+        return [texts.stands_agreed, still_awaited(ask, texts.agreeing).rstrip(".")]
 
     @on(Rows.Moved)
     def _moved(self) -> None:
@@ -280,7 +294,7 @@ class InboxScreen(SaysoScreen[None]):
         before, self._readable = self._readable, item if self._shows_whole(item) else None
         if self.is_active and self._readable and (before is None or before.id != self._readable.id):
             self.shared.reflexes.present(self, 0)
-        if (before and before.id) != (self._readable and self._readable.id):
+        if (before and (before.id, before.version)) != (self._readable and (self._readable.id, self._readable.version)):
             self.refresh_bindings()
         self._tell_keys()
 

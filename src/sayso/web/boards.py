@@ -111,7 +111,8 @@ class Listing(Generic[T]):
 class Drawing:
     """How each thing becomes a row."""
 
-    ask: Callable[[Entry], str]
+    ask: Callable[[Entry, str], str]
+    """For whom, it is told as well."""
     command: Callable[[Operation], str]
     conversation: Callable[[Talked], str]
     agent: Callable[[AgentAtWork], str]
@@ -135,9 +136,9 @@ class SeenByPerson:
 class StreamBoard:
     """What one person's streams were last told."""
 
-    def __init__(self, drawing: Drawing) -> None:
+    def __init__(self, drawing: Drawing, user: str) -> None:
         self.readers: set[OpenStream] = set()
-        self._inbox = Listing("inbox", "asks", drawing.ask)
+        self._inbox = Listing[Entry]("inbox", "asks", lambda entry: drawing.ask(entry, user))
         self._commands = Listing("commands", "operations", drawing.command)
         self._conversations = Listing("conversations", "conversations", drawing.conversation)
         self._agents = Listing("agents", "agents", drawing.agent)

@@ -144,7 +144,7 @@ class News:
         board = self._boards.get(reader.user)
         if board is None:
             # Looked at before anyone else can find it, so that nobody is told an empty inbox.
-            fresh = StreamBoard(self._drawing)
+            fresh = StreamBoard(self._drawing, reader.user)
             for seen in (await self._site.do(self._seen_by, [reader.user])).values():
                 fresh.update(seen)
             board = self._boards.setdefault(reader.user, fresh)

@@ -106,9 +106,9 @@ def _this_page(request: Request) -> str:
     return f"{path}?{request.url.query}" if request.url.query else path
 
 
-def row(entry: Entry) -> str:
-    """An ask, or all of an agent that has many open, as one row of the inbox."""
-    return _environment().get_template("entry.html").render(entry=entry, now=now_ms())
+def row(entry: Entry, user: str) -> str:
+    """An ask, or all of an agent that has many open, as one row of this person's inbox."""
+    return _environment().get_template("entry.html").render(entry=entry, user=user, now=now_ms())
 
 
 def command_row(operation: Operation, words: Callable[[Operation], str]) -> str:
@@ -192,6 +192,7 @@ def _environment() -> Environment:
         "permission_card": permission_card.card_of,
         "edited_parts": permission_card.edited_parts,
         "row_card": permission_card.row_card_of,
+        "own_yes": permission_card.own_yes,
         "shown_parts": permission_card.shown_parts,
         "shown_difference": permission_card.shown_difference,
         "verdict": verdict_of,

@@ -11,11 +11,12 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from sayso.asks.model import Ask
-from sayso.asks.quorum import quorum_of, yeses_of
+from sayso.asks.quorum import has_agreed, quorum_of, yeses_of
 from sayso.errors import InvalidInput
 from sayso.permissions.action import Action, AllowScope, action_of, asking_rules, scopes_of, takes_changes
 from sayso.permissions.editing import difference, edited, to_edit
 from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
+from sayso.permissions.quorum_words import still_awaited
 from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
 from sayso.web.diff_block import diff_block, plain_block
@@ -126,6 +127,11 @@ def card_of(ask: Ask) -> PermissionCard | None:
     return PermissionCard(
         digest=ask.digest, parts=parts, ways=ways, editable=takes_changes(ask), agreed=agreed, needs_several=several
     )
+
+
+def own_yes(ask: Ask, person: str) -> str:
+    """What somebody is told who has agreed, where others have to as well; else nothing."""
+    return f"You have agreed. {still_awaited(ask)}" if has_agreed(ask, person) else ""
 
 
 def edited_parts(ask: Ask) -> EditedParts | None:

@@ -135,7 +135,7 @@ async def show_row(request: Request) -> Response:
     ask = await site.ask(request.path_params["ask"], visitor.user)
     if not ask.state.answerable or ask.wanted is None:
         raise HTTPException(409, "There is nothing to decide here any more.")
-    render = partial(fragment, "row_decision.html", ask=ask, card=card_of(ask), csrf=visitor.csrf, opened=True)
+    render = partial(fragment, "row_decision.html", ask=ask, card=card_of(ask), visitor=visitor, opened=True)
     return HTMLResponse(await site.read(render))
 
 

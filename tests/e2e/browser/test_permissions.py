@@ -15,6 +15,7 @@ from tests.e2e.clients.process import wait_until
 from tests.web.house import USER, WAIT, House, confirm, new_ask
 
 from sayso.asks.model import Ask, Asker, Settler, State
+from sayso.asks.quorum import Demand, Quorum
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.verdict import Decision, verdict_of
@@ -37,12 +38,18 @@ TOLD_OF_VIEW = "button => new Promise(done => new IntersectionObserver(done).obs
 _NUMBERS = count()
 
 
-def wants(house: House, kind: ActionKind = ActionKind.COMMAND, scopes: Any = (AllowScope.ONCE,), **data: Any) -> Ask:
+def wants(
+    house: House,
+    kind: ActionKind = ActionKind.COMMAND,
+    scopes: Any = (AllowScope.ONCE,),
+    quorum: Quorum | None = None,
+    **data: Any,
+) -> Ask:
     """An agent asks to be allowed an action with this data."""
     action = Action(kind=kind, tool="deploy", folder=f"/srv/shop {next(_NUMBERS)}", data=data)
     asker = Asker(client="claude-code", project="/home/ada/shop")
     new = new_ask(confirm("The agent wants to do this."), title=f"Allow {action.title}?", asker=asker)
-    return house.hold(asking(new, action, scopes)).ask
+    return house.hold(asking(new, action, scopes, quorum=quorum)).ask
 
 
 def decided(house: House, ask: Ask) -> Decision | None:
@@ -181,12 +188,20 @@ def row(page: Page, words: str) -> Locator:
 def test_a_short_permission_is_decided_in_its_row_by_one_press(house: House, sign_in: SignIn) -> None:
     denied, allowed = permission(house, "make in-the-row-1"), permission(house, "make in-the-row-2")
     long = permission(house, "make in-the-row-3 && " + "true && " * 60 + "rm -rf ~")
+    demand = Demand(rule="Bash", place="/etc/sayso/rules.toml:1", people=(USER, "grace"), need=2)
+    wants(house, argv=["make", "in-the-row-4"], quorum=Quorum(demands=(demand,)))
     page = live(sign_in())
     expect(row(page, "in-the-row-3").get_by_role("button")).to_have_count(0)
     row(page, "in-the-row-1").get_by_role("button", name="Deny").click()
     expect(row(page, "in-the-row-1")).to_have_count(0)
     allow(row(page, "in-the-row-2")).click()
     expect(row(page, "in-the-row-2")).to_have_count(0)
+    agreed = row(page, "in-the-row-4")
+    allow(agreed).click()
+    expect(agreed).to_contain_text("You have agreed. Awaited: 1 more of grace.")
+    expect(allow(agreed)).to_have_count(0)
+    agreed.get_by_role("button", name="Take my yes back").click()
+    expect(allow(agreed)).to_be_visible()
     assert page.url == f"{house.web.address}/", "without leaving the place"
     found = [decided(house, ask) for ask in (denied, allowed, long)]
     assert found == [Decision.DENIED, Decision.ALLOWED, None]

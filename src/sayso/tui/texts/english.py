@@ -34,6 +34,7 @@ class Texts:
     stands_at_work: str = "agent at work"
     stands_unattended: str = "agent not waiting"
     stands_timed_out: str = "timed out"
+    stands_agreed: str = "you agreed"
     stands_draft: str = "draft"
     stands_new: str = "new"
     stands_marked: str = "marked"

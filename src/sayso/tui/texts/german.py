@@ -27,6 +27,7 @@ class German(Texts):
     stands_at_work = "Agent arbeitet"
     stands_unattended = "Agent wartet nicht"
     stands_timed_out = "Zeit abgelaufen"
+    stands_agreed = "Sie haben zugestimmt"
     stands_draft = "Entwurf"
     stands_new = "neu"
     stands_marked = "markiert"

@@ -148,7 +148,9 @@ function upToDate(row, html, version) {
 function keepDecision(row, newer) {
   // Somebody may be deciding it: what is the same stays under their hand.
   const [form, place] = [$("[data-row-form]", row), $("[data-row-form]", newer)];
-  if (form && place && form.elements.digest.value === place.elements.digest.value) place.replaceWith(form);
+  const same = form && place && form.elements.digest.value === place.elements.digest.value;
+  // With every yes of those who have to agree, there is something else to decide.
+  if (same && form.dataset.agreed === place.dataset.agreed) place.replaceWith(form);
   const [answers, offered] = [$("[data-row-answers]", row), $("[data-row-answers]", newer)];
   if (answers && offered && answers.elements.shown.value === offered.elements.shown.value) offered.replaceWith(answers);
   const [fold, closed] = [$("[data-row-open][open]", row), $("[data-row-open]", newer)];
@@ -237,7 +239,8 @@ async function decideInRow(form, button) {
   });
   if (!taken) return;
   const told = element('<p class="row-decided" role="status"></p>');
-  told.textContent = button.value === "deny" ? "Denied" : "Allowed";
+  const said = { deny: "Denied", "take-back": "Your yes is taken back" };
+  told.textContent = said[button.value] ?? ("agreed" in form.dataset ? "You have agreed" : "Allowed");
   form.replaceWith(told);
 }
 
