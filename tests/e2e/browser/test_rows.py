@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_meant import permission
 from tests.e2e.clients.process import wait_until
-from tests.web.house import WAIT, House, answers_of, confirm, select
+from tests.web.house import USER, WAIT, House, answers_of, confirm, select
 
+from sayso.asks.draft import Draft, to_json
 from sayso.asks.model import Ask, Asker, Settler, State
 
 UNDO = 5_100
@@ -246,13 +249,21 @@ def test_marked_rows_are_rejected_together_and_no_others(house: House, sign_in: 
 def test_who_leaves_the_page_has_rejected_what_was_marked_and_hears_what_could_not_be(
     house: House, sign_in: SignIn
 ) -> None:
-    asks = [house.ask(confirm(f"Left {number}?")) for number in range(2)]
+    begun, ask = house.ask(confirm("Begun?")), house.ask(confirm("Left?"))
     page = inbox(sign_in)
     for key in ("j", "x", "j", "x"):
         page.keyboard.press(key)
     _reject_marked(page)
+    house.desk.keep_draft(begun.id, USER, to_json(begun, Draft(reason="Not like this")))
     page.goto("/settings")
-    assert {settled(house, ask).state for ask in asks} == {State.REJECTED}
+    assert settled(house, ask).state is State.REJECTED
+    page.clock.fast_forward(UNDO)
+    expect(page.get_by_role("alert")).to_have_text(re.compile(r"^“Begun\?” was not rejected when you left the page\."))
+    assert house.desk.get(begun.id).state is State.PENDING
+    house.desk.reject(begun.id, "", Settler(person=USER, surface="terminal"))
+    page.reload()
+    page.clock.fast_forward(UNDO)
+    expect(page.get_by_role("alert")).to_have_count(0)
     late = [house.ask(confirm(f"Late {number}?")) for number in range(2)]
     page = inbox(sign_in)
     for key in ("j", "x", "j", "x"):

@@ -361,10 +361,13 @@ async function answerInRow({ form, button, label, question }) {
   const body = new URLSearchParams(new FormData(form));
   body.set("csrf", $("meta[name=sayso-csrf]").content);
   body.set(button.name, button.value);
+  let told = () => {};
   const { taken } = await deliver(form, button, (attempt) => {
     body.set("attempt", attempt);
+    told = noteLeft(attempt, `“${label}” was not sent to “${question}”`);
     return reach(form.action, { method: "POST", body, keepalive: true });
   });
+  told();
   button.ariaPressed = null;
   if (taken) {
     const told = element('<p class="row-decided" role="status"></p>');
@@ -388,7 +391,32 @@ function sendHeld() {
   for (const { send } of [...held.values()]) send();
 }
 
-Object.assign(sayso, { held, holdBack, offerInRows, tellNotSent });
+// Who leaves the page hears nothing of what was sent then. So it is remembered until they have been told, and the next
+// page finds out what was not taken, once whatever was under way has come in: it is called off by asking.
+
+const LEFT = `${NAME}:left:`;
+const UNDER_WAY = 5000;
+
+// What is said if this attempt is not taken; to be called once it has been, or need not be.
+function noteLeft(attempt, text) {
+  localStorage.setItem(LEFT + attempt, JSON.stringify({ at: Date.now(), text }));
+  return () => localStorage.removeItem(LEFT + attempt);
+}
+
+for (const key of Object.keys(localStorage).filter((one) => one.startsWith(LEFT))) {
+  const { at, text } = JSON.parse(localStorage.getItem(key));
+  setTimeout(() => tellLeft(key, text), Math.min(Math.max(at + UNDER_WAY - Date.now(), 0), UNDER_WAY));
+}
+
+async function tellLeft(key, text) {
+  if (!localStorage.getItem(key)) return;
+  const { fate } = await fateOf(key.slice(LEFT.length));
+  if (fate === "signed out") return;
+  localStorage.removeItem(key);
+  if (fate !== "taken") tellNotSent(`${text} when you left the page. You may have begun to answer it there, or somebody was first.`);
+}
+
+Object.assign(sayso, { held, holdBack, offerInRows, tellNotSent, noteLeft });
 addEventListener("pagehide", sendHeld);
 // A phone may end a page that is not looked at without a word.
 document.addEventListener("visibilitychange", () => document.hidden && sendHeld());
@@ -1530,7 +1558,7 @@ function startThere() {
 function forgetOnSignOut() {
   $("[data-sign-out]")?.addEventListener("submit", () => {
     for (const store of [localStorage, sessionStorage]) {
-      for (const key of Object.keys(store)) if (key.startsWith(`${NAME}:draft:`)) store.removeItem(key);
+      for (const key of Object.keys(store)) if ([`${NAME}:draft:`, LEFT].some((one) => key.startsWith(one))) store.removeItem(key);
     }
   });
 }

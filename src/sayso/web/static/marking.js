@@ -106,13 +106,22 @@ function rejectMarked(event) {
 
 async function rejectAll(wanted) {
   const told = await Promise.all(wanted.map(whyNotRejected));
-  told.forEach((why, place) => why && sayso.tellNotSent(`“${wanted[place].title}” was not rejected. ${why}`));
+  told.forEach((why, place) => why && sayso.tellNotSent(`${notRejected(wanted[place])}. ${why}`));
   const count = told.filter((why) => !why).length;
   return `${count === told.length ? "sent" : "not all were sent"}, ${count} rejected`;
 }
 
-async function whyNotRejected({ ask, settle }) {
+const notRejected = ({ title }) => `“${title}” was not rejected`;
+
+async function whyNotRejected(wanted) {
   const attempt = newAttempt();
+  const told = sayso.noteLeft(attempt, notRejected(wanted));
+  const why = await rejected(wanted, attempt);
+  told();
+  return why;
+}
+
+async function rejected({ ask, settle }, attempt) {
   const body = new URLSearchParams({ csrf: csrf(), settle, row: 1, attempt });
   try {
     const reply = await reach(`asks/${ask}`, { method: "POST", body, keepalive: true, redirect: "manual" });
