@@ -48,9 +48,10 @@ def test_what_is_entered_in_two_places_stands_in_both(house: House, sign_in: Sig
     words.press_sequentially("!")
     expect(words).to_have_value("Own town and three long sentences!")
     expect(page.locator("[name=q0-note]")).to_have_value("by Monday")
-    expect(note).to_have_text("Kept as a draft. You had entered more elsewhere: it stands here now as well")
+    told = "You had entered more elsewhere: it stands here now as well"
+    expect(note).to_have_text(f"Kept as a draft. {told}")
     words.press_sequentially("?")
-    expect(note).to_have_text("Kept as a draft")
+    expect(note).to_have_text(f"Kept as a draft. {told}")
     kept = from_json(ask, house.desk.draft(ask.id, USER))
     assert kept.of(question).text == "Own town and three long sentences!?"
     assert kept.of(question).note == "by Monday"

@@ -672,9 +672,9 @@ function prepareAsk() {
     markOwn(event.target);
     forgetProblem(event.target.closest(".question"));
     form.dataset.touched = "";
-    delete form.dataset.grew;
     localStorage.setItem(draftKey(), entered(form));
-    noteDraft(form, "");
+    // Who types in two places at once would not see a word that the next letter takes away.
+    noteDraft(form, "grew" in form.dataset ? MORE_ELSEWHERE : "");
     keepSoon(form);
   });
   form.addEventListener("submit", (event) => {
