@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 import pytest
 from tests.asks.samples import ANNA, FakeClock, ask, own_text
 
-from sayso.asks import history_index
+from sayso.asks import history_index, history_indexer
 from sayso.asks.desk import AskDesk, Retention
-from sayso.asks.history_index import LAG_MS
+from sayso.asks.history_indexer import LAG_MS
 from sayso.asks.model import Ask, Asker
 from sayso.records import replace
-from sayso.store import Store, Transaction, tables
+from sayso.store import Row, Store, Transaction, tables
 
 SMALL = 8
 SYLLABLES = ["ka", "ko", "mi", "mo", "\u00fc", "\u00df", "!", "%_", "x", " "]
@@ -41,13 +41,13 @@ INDEX = [table for table in tables() if table.startswith("history_")]
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_index, "BLOCK", SMALL)
-    monkeypatch.setattr(history_index, "_MANY", 3)
-    monkeypatch.setattr(history_index, "_FEW", 1)
-    monkeypatch.setattr(history_index, "_ALL", (1 << SMALL) - 1)
+    monkeypatch.setattr(history_index, "_MANY", 3 / 8)
     monkeypatch.setattr(history_index, "_BATCHES", (1, 2, 100))
     monkeypatch.setattr(history_index, "_MOST_GRAMS", 150)
-    monkeypatch.setattr(history_index, "_PAUSE", 0)
-    monkeypatch.setattr(history_index, "_STEP", 20)
+    monkeypatch.setattr(history_indexer, "BLOCK", SMALL)
+    monkeypatch.setattr(history_indexer, "_MERGED", 2)
+    monkeypatch.setattr(history_indexer, "_PAUSE", 0)
+    monkeypatch.setattr(history_indexer, "_STEP", 20)
 
 
 class History:
@@ -91,6 +91,10 @@ class History:
     def letters(self) -> list[str]:
         return self.store.read(lambda tx: [row["gram"] for row in tx.rows("history_grams")])
 
+    def units(self) -> list[int]:
+        """How many blocks there are in each, from the oldest on."""
+        return [row["units"] for row in self.store.read(lambda tx: tx.all("history_blocks", finished=0))]
+
     def is_empty(self) -> bool:
         return not self.store.read(lambda tx: [row for table in INDEX for row in tx.rows(table)])
 
@@ -105,6 +109,7 @@ def test_the_same_is_found_with_the_index_half_of_it_and_none(history: History) 
     without = history.found()
     assert sum(map(len, without)) > 500
     assert history.index() == 5
+    assert history.units() == [2, 1, 1, 1]
     assert history.found() == without
     left = history.grow(5)
     with_tail = history.found()
@@ -186,53 +191,99 @@ def test_two_who_index_at_once_make_each_block_once(history: History, store: Sto
         thread.join(60)
     history.index()
     assert history.found() == found
-    blocks = store.read(lambda tx: tx.all("history_blocks", finished=0))
-    assert len(blocks) == 10
-    assert len({row["after_time"] for row in blocks} | {row["after_id"] for row in blocks}) > 10
+    assert history.units() == [2, 2, 2, 2, 1, 1]
+    members = store.read(lambda tx: [row["ask_id"] for row in tx.rows("history_members")])
+    assert len(members) == len(set(members)) == 80
 
 
 class _Killed(BaseException):
     pass
 
 
-def _before_the_third_step(monkeypatch: pytest.MonkeyPatch, happens: Callable[[Transaction], object]) -> None:
-    put, steps = history_index._put, iter(range(1000))
+def _before_step(monkeypatch: pytest.MonkeyPatch, units: int, happens: Callable[[Transaction], object]) -> None:
+    """Of those in which the first block of so many units is filled, the third."""
+    put, steps = history_indexer._put, iter(range(1000))
 
     def then_put(tx: Transaction, block: int, grams: Sequence[tuple[str, str]]) -> bool:
-        if next(steps) == 2:
+        made = {row["block"]: row["units"] for row in tx.all("unfinished_history_blocks")}
+        if made[block] == units and next(steps) == 2:
             happens(tx)
         return put(tx, block, grams)
 
-    monkeypatch.setattr(history_index, "_put", then_put)
+    monkeypatch.setattr(history_indexer, "_put", then_put)
 
 
+@pytest.mark.parametrize("units", [1, 2])
 def test_a_block_that_nobody_finished_counts_for_nothing_and_is_made_anew(
-    history: History, monkeypatch: pytest.MonkeyPatch
+    history: History, units: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die(tx: Transaction) -> None:
         raise _Killed
 
     history.grow(45)
     found = history.found()
-    _before_the_third_step(monkeypatch, die)
+    _before_step(monkeypatch, units, die)
     with pytest.raises(_Killed):
         history.index()
     assert history.letters()
     assert history.found() == found
-    assert history.index() == 5
+    assert history.index() == (5 if units == 1 else 0)
+    assert history.units() == [2, 1, 1, 1]
     assert history.found() == found
 
 
 def test_what_changes_in_a_block_while_it_is_made_drops_it(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     secret, *_ = [history.add("The password is swordfish"), *history.grow(10)]
-
-    def delete(tx: Transaction) -> None:
-        history_index.forget(tx, tx.all("history_block_with", time=secret.ended_at, id=secret.id))
-
-    _before_the_third_step(monkeypatch, delete)
+    _before_step(monkeypatch, 1, lambda tx: _forget(tx, secret))
     assert history.index() == 0
     assert history.is_empty()
     assert history.index() == 1
+
+
+def _forget(tx: Transaction, secret: Ask) -> None:
+    history_index.forget(tx, "history_block_with", time=secret.ended_at, id=secret.id)
+
+
+def test_what_changes_in_a_block_while_it_is_merged_drops_both(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, *_ = [history.add("The password is swordfish"), *history.grow(44)]
+    found = history.found()
+    _before_step(monkeypatch, 2, lambda tx: _forget(tx, secret))
+    history.index()
+    assert history.units() == [1, 1, 1, 1]
+    assert "swo" not in history.letters()
+    assert history.found() == found
+    assert history.index() == 1
+    assert history.units() == [2, 1, 1, 1]
+    assert history.found() == found
+
+
+def test_what_took_the_place_of_a_block_in_the_same_moment_is_dropped_with_it(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL one process can delete an ask while another merges the blocks around it."""
+    secret, *_ = [history.add("The password is swordfish"), *history.grow(44)]
+    history.index()
+    assert history.units() == [2, 1, 1, 1]
+    old = {"block": 99, "units": 1}
+
+    class Late:
+        """Looks on from before the merging."""
+
+        def __init__(self, tx: Transaction) -> None:
+            self._tx, self._first = tx, True
+
+        def all(self, query: str, **which: object) -> Sequence[Row]:
+            first, self._first = self._first, False
+            return [old] if first else self._tx.all(query, **which)
+
+        def run(self, query: str, **which: object) -> int:
+            return self._tx.run(query, **which)
+
+    history.store.write(lambda tx: _forget(Late(tx), secret))  # type: ignore[arg-type]
+    assert history.units() == [1, 1, 1]
+    assert "swo" not in history.letters()
 
 
 def test_indexing_ends_when_it_is_told_to(history: History, desk: AskDesk, clock: FakeClock) -> None:

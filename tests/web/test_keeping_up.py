@@ -10,7 +10,7 @@ from tests.asks.samples import ANNA, ask, own_text
 from tests.test_roster import Clients, asker_for
 from tests.test_roster import clients as clients
 
-from sayso.asks import history_index
+from sayso.asks import history_index, history_indexer
 from sayso.bridge import listening
 from sayso.config import Config
 from sayso.desks import Desks
@@ -27,8 +27,9 @@ def anyio_backend() -> str:
 
 
 async def test_what_has_ended_is_indexed_while_the_server_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_index, "BLOCK", 8)
-    monkeypatch.setattr(history_index, "LAG_MS", -60_000)
+    for module in (history_index, history_indexer):
+        monkeypatch.setattr(module, "BLOCK", 8)
+    monkeypatch.setattr(history_indexer, "LAG_MS", -60_000)
     desks = Desks(Config(), store)
     for number in range(8):
         left = desks.asks.leave(ask(f"Question {number}?"))

@@ -414,10 +414,10 @@ class AskDesk:
     def index_history(self, ending: threading.Event | None = None) -> int:
         """Index for the search what is not yet, in steps on a connection of its own, until `ending` is set; whoever
         searches meanwhile finds everything. How many blocks were indexed."""
-        from sayso.asks import history_index
+        from sayso.asks import history_indexer
 
         with self._store.aside() as apart:
-            return history_index.grow(apart, self._clock, ending or threading.Event())
+            return history_indexer.grow(apart, self._clock, ending or threading.Event())
 
     def ended_of(self, asker: Asker, since: int, *, person: str | None = None, most: int = 100) -> list[Ask]:
         """What has ended since then of what was put from the terminal, by the run or with the token of an asker."""

@@ -3,6 +3,7 @@
 The asks that have ended stand in blocks, in the order in which they ended. For each block it is kept which of its asks
 have which one, two or three letters in a row. A search looks up the rarest letters of what is wanted, and reads only
 the asks that have all of them. What is in no block is read through, so everything is found, however much is indexed.
+Blocks that have stood for a while are merged, so that few are looked at however long the history is.
 
 Whatever is deleted, wiped or answered late takes its whole block out of the index (`table.py`), at once and with every
 letter; it is made anew when the index next grows. So no text stays here longer than its ask has it.
@@ -10,37 +11,28 @@ letter; it is made anew when the index next grows. So no text stays here longer 
 
 from __future__ import annotations
 
-import threading
+import struct
 from binascii import a2b_base64, b2a_base64
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import zip_longest
+from operator import or_
 
 from sayso.clock import FAR_FUTURE
-from sayso.errors import StoreError
 from sayso.records import record
-from sayso.store import Row, Store, Transaction
+from sayso.store import Row, Transaction
 
 BLOCK = 2048
-"""Asks in a block."""
-LAG_MS = 600_000
-"""What ended so lately is not indexed yet: on another machine a transaction that began before may not be over."""
+"""Asks in a block, at most; a merged one takes the place of several."""
 _BATCHES = (16, 112, 1 << 30)
 """How many blocks are looked at together: the newest first, because what is common is found in them."""
 _MOST_GRAMS = 6_000
 """Of one ask. One with more of them is read at every search."""
-_FEW = 24
-"""So many members are kept one by one, more of them as a bit for each ask of the block."""
-_MANY = BLOCK // 4
-"""So many say nothing about an ask that is wanted."""
-_ALL = (1 << BLOCK) - 1
+_FEW, _MANY = 1 / 32, 1 / 4
+"""Of a block: up to so many members are kept one by one, others as a bit for each ask; more say nothing at all."""
 _LOOKED_UP, _ASKED, _FETCHED = 4, 9, 16
 """How many of its grams words are looked up by, how many a query asks for with project and person, and how many asks
 are fetched at once."""
-_STEP = 2_000
-"""How many grams are kept in one transaction."""
-_PAUSE = 0.1
-"""Seconds between two blocks, for whoever wants to write."""
 
 _LONG, _PROJECT, _OWNER, _DECIDER = "\x01", "\x02", "\x03", "\x04"
 """Letters that stand in no text: an ask that is too long, and to whom it belongs."""
@@ -71,15 +63,26 @@ class Wanted:
 
 
 @record
-class _Block:
+class HistoryBlock:
     number: int
+    """Of its first unit."""
+    units: int
+    """Blocks of the usual size in whose place it stands; the numbers up to the next block's are its own too."""
     after: Place
     last: Place
+
+    @property
+    def size(self) -> int:
+        return self.units * BLOCK
+
+    def follows(self, other: HistoryBlock) -> bool:
+        """Whether nothing lies between them."""
+        return self.after == other.last
 
 
 def find(tx: Transaction, wanted: Wanted, before: Place, most: int) -> list[Row]:
     """The newest asks that ended before that one and are wanted."""
-    blocks = _blocks(tx) if wanted.narrow else []
+    blocks = finished_blocks(tx) if wanted.narrow else []
     tx.look_up()
     if not blocks:
         return _read_through(tx, wanted, OLDEST, before, most)
@@ -110,13 +113,13 @@ def _between(after: Place, before: Place) -> dict[str, object]:
     return {"after_time": after[0], "after_id": after[1], "before_time": before[0], "before_id": before[1]}
 
 
-def _in_batches(blocks: Sequence[_Block]) -> Iterator[Sequence[_Block]]:
+def _in_batches(blocks: Sequence[HistoryBlock]) -> Iterator[Sequence[HistoryBlock]]:
     """Runs of blocks that follow each other without a gap, newest first, each from old to new."""
-    batch: list[_Block] = []
+    batch: list[HistoryBlock] = []
     sizes = iter(_BATCHES)
     size = next(sizes)
     for block in reversed(blocks):
-        if batch and (batch[-1].after != block.last or len(batch) >= size):
+        if batch and (not batch[-1].follows(block) or len(batch) >= size):
             size = next(sizes, size) if len(batch) >= size else size
             yield batch[::-1]
             batch = []
@@ -125,59 +128,64 @@ def _in_batches(blocks: Sequence[_Block]) -> Iterator[Sequence[_Block]]:
         yield batch[::-1]
 
 
-def _looked_up(tx: Transaction, wanted: Wanted, run: Sequence[_Block], before: Place, most: int) -> list[Row]:
+def _looked_up(tx: Transaction, wanted: Wanted, run: Sequence[HistoryBlock], before: Place, most: int) -> list[Row]:
     run = [block for block in run if block.after < before]
     members = _members(tx, wanted, run)
     found: list[Row] = []
     waiting: list[int] = []
     for block in reversed(run):
-        numbers = list(_numbers(members.get(block.number, 0), block.number))
-        if len(numbers) > _MANY:
+        bits = members[block.number]
+        if bits.bit_count() > block.size * _MANY:
             found += _fetched(tx, wanted, run, before, waiting)
             waiting = []
             found += _read_through(tx, wanted, block.after, min(before, _following(block.last)), most)
-        else:
-            waiting += numbers
-            if len(waiting) >= max(_FETCHED, most - len(found)):
+            bits = 0
+        for number in _numbers(bits, block.number):
+            waiting.append(number)
+            if len(waiting) == _FETCHED:
                 found += _fetched(tx, wanted, run, before, waiting)
                 waiting = []
+                if len(found) >= most:
+                    break
         if len(found) >= most:
             return found[:most]
     return (found + _fetched(tx, wanted, run, before, waiting))[:most]
 
 
-def _fetched(tx: Transaction, wanted: Wanted, run: Sequence[_Block], before: Place, numbers: list[int]) -> list[Row]:
+def _fetched(
+    tx: Transaction, wanted: Wanted, run: Sequence[HistoryBlock], before: Place, numbers: list[int]
+) -> list[Row]:
     """Those of these asks that are wanted. One that has ended anew since is found where it stands now."""
-    rows = list[Row]()
-    for begin in range(0, len(numbers), _FETCHED):
-        part = numbers[begin : begin + _FETCHED]
-        named = _named("number", part, _FETCHED)
-        rows += tx.all("history_members", **named, **wanted.parameters, before_time=before[0], before_id=before[1])
-    places = {block.number: block for block in run}
+    if not numbers:
+        return []
+    named = _named("number", numbers, _FETCHED)
+    rows = tx.all("history_members", **named, **wanted.parameters, before_time=before[0], before_id=before[1])
+    places = {block.number + unit: block for block in run for unit in range(block.units)}
     standing = [row for row in rows if _stands_in(row, places[row["number"] // BLOCK])]
-    return sorted(standing, key=_place, reverse=True)
+    return sorted(standing, key=place_of, reverse=True)
 
 
-def _stands_in(row: Row, block: _Block) -> bool:
-    return block.after < _place(row) <= block.last
+def _stands_in(row: Row, block: HistoryBlock) -> bool:
+    return block.after < place_of(row) <= block.last
 
 
-def _place(row: Row) -> Place:
+def place_of(row: Row) -> Place:
     return row["ended_at"], row["id"]
 
 
-def _members(tx: Transaction, wanted: Wanted, run: Sequence[_Block]) -> dict[int, int]:
+def _members(tx: Transaction, wanted: Wanted, run: Sequence[HistoryBlock]) -> dict[int, int]:
     """For each block which of its asks may be wanted, as bits."""
     grams = rarest(wanted.words)
     all_of = [*grams, *([_PROJECT + wanted.project] if wanted.project is not None else [])]
     one_of = [] if wanted.person is None else [_OWNER, _OWNER + wanted.person, _DECIDER + wanted.person]
     asked = [*all_of, *one_of, *([_LONG] if grams else [])]
     named = _named("gram", asked, _ASKED)
-    known: dict[int, dict[str, int]] = {block.number: {} for block in run}
+    known: dict[int, dict[str, str]] = {block.number: {} for block in run}
     for row in tx.all("history_grams", oldest=run[0].last[0], newest=run[-1].last[0], **named):
         if row["block"] in known:
-            known[row["block"]][row["gram"]] = _bits(row["members"])
-    return {block: _meant(bits, grams, all_of[len(grams) :], one_of) for block, bits in known.items()}
+            known[row["block"]][row["gram"]] = row["members"]
+    narrow = all_of[len(grams) :]
+    return {block.number: _meant(known[block.number], block.size, grams, narrow, one_of) for block in run}
 
 
 def _named(what: str, values: Sequence[object], count: int) -> dict[str, object]:
@@ -186,15 +194,21 @@ def _named(what: str, values: Sequence[object], count: int) -> dict[str, object]
     return {f"{what}_{letter}": value for letter, value in zip_longest(letters, values, fillvalue=values[-1])}
 
 
-def _meant(bits: Mapping[str, int], grams: Iterable[str], all_of: Iterable[str], one_of: Sequence[str]) -> int:
-    meant = _ALL
-    for gram in grams:
-        meant &= bits.get(gram, 0)
-    meant |= bits.get(_LONG, 0)
+def _meant(
+    kept: Mapping[str, str], size: int, grams: Iterable[str], all_of: Iterable[str], one_of: Sequence[str]
+) -> int:
+    def having(gram: str) -> int:
+        return int.from_bytes(_bits(kept.get(gram, ""), size), "little")
+
+    meant = (1 << size) - 1
+    # What takes fewer letters is quicker to read, and often leaves nothing.
+    for gram in sorted(grams, key=lambda gram: len(kept.get(gram, ""))):
+        meant = meant and meant & having(gram)
+    meant |= having(_LONG)
     for gram in all_of:
-        meant &= bits.get(gram, 0)
-    if one_of:
-        meant &= bits.get(one_of[0], 0) | bits.get(one_of[1], 0) | bits.get(one_of[2], 0)
+        meant = meant and meant & having(gram)
+    if one_of and meant:
+        meant &= reduce(or_, map(having, one_of))
     return meant
 
 
@@ -230,151 +244,74 @@ def grams_of(row: Row) -> set[str]:
     return grams | deciders | {_PROJECT + row["project"], _OWNER + row["owner"]}
 
 
-def _kept(slots: Sequence[int]) -> str:
-    if len(slots) > _MANY:
+def kept(slots: Sequence[int], size: int) -> str:
+    """How these members of a block of that size are kept, from the first to the last."""
+    if len(slots) > size * _MANY:
         return "*"
-    if len(slots) <= _FEW:
-        return ",".join(map(str, slots))
-    return "#" + b2a_base64(sum(1 << slot for slot in slots).to_bytes(BLOCK // 8), newline=False).decode()
+    if len(slots) > max(1, size * _FEW):
+        return "#" + _as_text(_as_bits(slots, size))
+    return "." + _as_text(struct.pack(f"<{len(slots)}H", *slots))
 
 
-def _bits(kept: str) -> int:
+def kept_merged(units: Mapping[int, str], count: int) -> str:
+    """The same for so many blocks that become one; by number, how each of them that has any kept its members."""
+    if all(kept.startswith(".") for kept in units.values()):
+        return kept([unit * BLOCK + slot for unit in sorted(units) for slot in _listed(units[unit])], count * BLOCK)
+    none = bytes(BLOCK // 8)
+    bits = b"".join(_bits(units[unit], BLOCK) if unit in units else none for unit in range(count))
+    return "*" if int.from_bytes(bits).bit_count() > count * BLOCK * _MANY else "#" + _as_text(bits)
+
+
+def _bits(kept: str, size: int) -> bytes:
+    """A bit for each ask of a block of that size, for what was kept so; all, where it says nothing."""
     if kept == "*":
-        return _ALL
-    if kept.startswith("#"):
-        return int.from_bytes(a2b_base64(kept[1:]))
-    return sum(1 << int(slot) for slot in kept.split(","))
+        return b"\xff" * (size // 8)
+    return a2b_base64(kept[1:]) if kept.startswith("#") else _as_bits(_listed(kept), size)
 
 
-# Growing
+def _listed(kept: str) -> Sequence[int]:
+    listed = a2b_base64(kept[1:])
+    return struct.unpack(f"<{len(listed) // 2}H", listed)
 
 
-def grow(store: Store, now: Callable[[], int], ending: threading.Event) -> int:
-    """Index what is not indexed yet, a block at a time, until `ending` is set. How many blocks were made."""
-    made = 0
-    if store.all("unfinished_history_blocks"):
-        store.write(_drop_unfinished)
-    while not ending.is_set() and (gap := store.read(lambda tx: _next_gap(tx, now()))):
-        if not _make_block(store, gap, ending):
-            break  # for another time
-        made += 1
-        ending.wait(_PAUSE)
-    return made
+def _as_bits(slots: Iterable[int], size: int) -> bytes:
+    bits = bytearray(size // 8)
+    for slot in slots:
+        bits[slot >> 3] |= 1 << (slot & 7)
+    return bytes(bits)
 
 
-@record
-class _Gap:
-    """What is in no block, of all that ended after one place up to another: the first of its asks."""
-
-    after: Place
-    last: Place
-    asks: Sequence[Row]
-
-    @property
-    def end(self) -> Place:
-        return _place(self.asks[-1]) if len(self.asks) == BLOCK else self.last
+def _as_text(members: bytes) -> str:
+    return b2a_base64(members, newline=False).decode()
 
 
-def _next_gap(tx: Transaction, now: int) -> _Gap | None:
-    blocks, lately = _blocks(tx), (now - LAG_MS, "")
-    bounds = [OLDEST, *(block.last for block in blocks)], [*(block.after for block in blocks), lately]
-    for after, last in zip(*bounds, strict=True):
-        if after < last:
-            asks = _asks_in(tx, after, last)
-            # What is not enough for a block waits until it is; a hole between two blocks is filled with what there is.
-            if len(asks) == BLOCK or last != lately:
-                return _Gap(after=after, last=last, asks=asks)
-    return None
+# Blocks
 
 
-def _asks_in(tx: Transaction, after: Place, last: Place) -> list[Row]:
-    bounds = {"after_time": after[0], "after_id": after[1], "last_time": last[0], "last_id": last[1]}
-    return tx.all("history_to_index", **bounds, most=BLOCK)
+def finished_blocks(tx: Transaction) -> list[HistoryBlock]:
+    return [block_of(row) for row in tx.all("history_blocks", finished=1)]
 
 
-def _grams_of_block(asks: Sequence[Row]) -> list[tuple[str, str]]:
-    members: defaultdict[str, list[int]] = defaultdict(list)
-    for slot, row in enumerate(asks):
-        for gram in grams_of(row):
-            members[gram].append(slot)
-    return sorted((gram, _kept(slots)) for gram, slots in members.items())
+def block_of(row: Row) -> HistoryBlock:
+    return HistoryBlock(
+        number=row["block"],
+        units=row["units"],
+        after=(row["after_time"], row["after_id"]),
+        last=(row["last_time"], row["last_id"]),
+    )
 
 
-def _make_block(store: Store, gap: _Gap, ending: threading.Event) -> bool:
-    """Keep a block, in steps so small that nobody waits for them. From the first one on, whatever changes in it drops
-    it (`forget`), and so does another process that begins; then, or when it is to end, it is left for another time."""
-    grams = _grams_of_block(gap.asks)
-    try:
-        block = store.write(lambda tx: _begun(tx, gap))
-        for begin in range(0, len(grams), _STEP):
-            part = grams[begin : begin + _STEP]
-            if not block or ending.is_set() or not store.write(lambda tx: _put(tx, block, part)):  # noqa: B023
-                return False
-        return bool(block) and store.write(lambda tx: _finished(tx, block))
-    except StoreError:
-        return False  # another process makes the same one, or the store has other troubles
+def forget(tx: Transaction, query: str, **which: object) -> None:
+    """Drop the blocks that the query finds, with all that was known of their asks, and those that have come in their
+    place by then."""
+    while rows := tx.all(query, **which):
+        for row in sorted(
+            rows, key=lambda row: row["block"]
+        ):  # in the order in which they are merged: no two wait in a ring
+            drop(tx, row["block"], row["units"])
 
 
-def _begun(tx: Transaction, gap: _Gap) -> int:
-    """The number of a new block; 0 if something in it has changed meanwhile or another process was faster."""
-    tx.wake_only()  # no process waits for an ask because of it
-    blocks = _blocks(tx, finished=0)
-    if any(block.after < gap.end and block.last > gap.after for block in blocks):
-        return 0
-    if _versions(_asks_in(tx, gap.after, gap.last)) != _versions(gap.asks):
-        return 0
-    block = max((each.number for each in blocks), default=0) + 1
-    after, end = gap.after, gap.end
-    row = {"block": block, "after_time": after[0], "after_id": after[1], "last_time": end[0], "last_id": end[1]}
-    tx.put_rows("history_blocks", [{**row, "finished": 0}])
-    slots = enumerate(gap.asks)
-    tx.put_rows("history_members", ({"number": block * BLOCK + slot, "ask_id": ask["id"]} for slot, ask in slots))
-    return block
-
-
-def _put(tx: Transaction, block: int, grams: Sequence[tuple[str, str]]) -> bool:
-    tx.wake_only()
-    # A change, though to what it is already: whoever drops the block at the same moment waits for this, or this for it.
-    if not tx.run("finish_history_block", block=block, finished=0):
-        return False
-    tx.put_rows("history_grams", ({"block": block, "gram": gram, "members": kept} for gram, kept in grams))
-    return True
-
-
-def _finished(tx: Transaction, block: int) -> bool:
-    tx.wake_only()
-    return bool(tx.run("finish_history_block", block=block, finished=1))
-
-
-def _versions(asks: Sequence[Row]) -> list[tuple[str, int]]:
-    return [(row["id"], row["version"]) for row in asks]
-
-
-def _blocks(tx: Transaction, finished: int = 1) -> list[_Block]:
-    """Those that are finished; with 0, the others too."""
-    return [
-        _Block(
-            number=row["block"],
-            after=(row["after_time"], row["after_id"]),
-            last=(row["last_time"], row["last_id"]),
-        )
-        for row in tx.all("history_blocks", finished=finished)
-    ]
-
-
-# Forgetting
-
-
-def _drop_unfinished(tx: Transaction) -> None:
-    """What a process has begun that has ended since."""
-    tx.wake_only()
-    forget(tx, tx.all("unfinished_history_blocks"))
-
-
-def forget(tx: Transaction, blocks: Iterable[Row]) -> None:
-    """Drop these blocks, with all that was known of their asks."""
-    for row in blocks:
-        number = row["block"]
-        tx.run("drop_history_block", block=number)
-        tx.run("drop_history_grams", block=number)
-        tx.run("drop_history_members", first=number * BLOCK, beyond=(number + 1) * BLOCK)
+def drop(tx: Transaction, number: int, units: int) -> None:
+    tx.run("drop_history_block", block=number)
+    tx.run("drop_history_grams", block=number)
+    tx.run("drop_history_members", first=number * BLOCK, beyond=(number + units) * BLOCK)

@@ -75,7 +75,7 @@ def _delete(table: AskTable, keep: Retention) -> int:
         most=STEP,
     )
     if deleted:
-        table.unindex(table.tx.all("history_blocks_before", time=bounds["ended_before"]))
+        table.unindex("history_blocks_before", time=bounds["ended_before"])
     return deleted
 
 

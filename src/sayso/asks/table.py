@@ -101,17 +101,18 @@ class AskTable:
         self._note(changed, before, kind=kind, by=by, detail=detail)
         return changed
 
-    def unindex(self, blocks: list[Row]) -> None:
-        """Have these blocks of the history no longer looked up in the index: something in them is not what it was."""
-        if blocks:
+    def unindex(self, query: str, **which: object) -> None:
+        """Have the blocks of the history that this query finds no longer looked up in the index: something in them is
+        not what it was."""
+        if self.tx.one(query, **which):
             from sayso.asks.history_index import forget  # few of them change after they were indexed
 
-            forget(self.tx, blocks)
+            forget(self.tx, query, **which)
 
     def unindex_ask(self, ask_id: str, ended_at: int | None) -> None:
         """The same for the block of an ask that ended then."""
         if ended_at is not None:
-            self.unindex(self.tx.all("history_block_with", time=ended_at, id=ask_id))
+            self.unindex("history_block_with", time=ended_at, id=ask_id)
 
     def _note(self, ask: Ask, before: Ask | None, *, kind: str, by: Settler | None = None, detail: str = "") -> None:
         self.tx.run(

@@ -180,26 +180,26 @@ WHERE ended_at IS NOT NULL
 ORDER BY ended_at DESC, id DESC LIMIT :most;
 
 -- name: history_blocks
-SELECT block, after_time, after_id, last_time, last_id FROM history_blocks
+SELECT block, units, after_time, after_id, last_time, last_id FROM history_blocks
 WHERE finished >= :finished ORDER BY last_time, last_id;
 
 -- name: unfinished_history_blocks
-SELECT block FROM history_blocks WHERE finished = 0;
+SELECT block, units FROM history_blocks WHERE finished = 0;
 
 -- name: finish_history_block
 UPDATE history_blocks SET finished = :finished WHERE block = :block;
 
 -- name: history_block_with
-SELECT block FROM history_blocks
+SELECT block, units FROM history_blocks
 WHERE (last_time, last_id) >= (:time, :id) AND (after_time, after_id) < (:time, :id);
 
 -- name: history_blocks_before
-SELECT block FROM history_blocks WHERE after_time < :time;
+SELECT block, units FROM history_blocks WHERE after_time < :time;
 
 -- name: history_grams
 -- From block to block, and in each by its index.
 SELECT history_grams.block, gram, members FROM history_blocks CROSS JOIN history_grams
-WHERE history_grams.block = history_blocks.block AND last_time BETWEEN :oldest AND :newest
+WHERE history_grams.block = history_blocks.block AND finished = 1 AND last_time BETWEEN :oldest AND :newest
   AND gram IN (:gram_a, :gram_b, :gram_c, :gram_d, :gram_e, :gram_f, :gram_g, :gram_h, :gram_i);
 
 -- name: history_members
@@ -213,6 +213,13 @@ WHERE number IN (:number_a, :number_b, :number_c, :number_d, :number_e, :number_
 SELECT id, version, project, owner, deciders, words, ended_at FROM asks
 WHERE ended_at IS NOT NULL AND (ended_at, id) > (:after_time, :after_id) AND (ended_at, id) <= (:last_time, :last_id)
 ORDER BY ended_at, id LIMIT :most;
+
+-- name: grams_of_history_block
+SELECT gram, members FROM history_grams WHERE block = :block;
+
+-- name: copy_history_members
+INSERT INTO history_members (number, ask_id)
+SELECT number + :further, ask_id FROM history_members WHERE number >= :first AND number < :beyond;
 
 -- name: drop_history_block
 DELETE FROM history_blocks WHERE block = :block;

@@ -57,7 +57,8 @@ CREATE TABLE history_blocks (
     after_id TEXT NOT NULL,
     last_time BIGINT NOT NULL,
     last_id TEXT NOT NULL,
-    finished BIGINT NOT NULL
+    finished BIGINT NOT NULL,
+    units BIGINT NOT NULL DEFAULT 1
 );
 
 CREATE INDEX history_blocks_times ON history_blocks (last_time, last_id);
