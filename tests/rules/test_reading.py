@@ -194,6 +194,31 @@ allow = ["Edit(src/**)", "Read(README.md)", "Read(//etc/hosts)", "Grep(logs/**)"
     assert effect(rules, meant) == verdict
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://bad.com/ x",
+        " https://bad.com",
+        "https:/bad.com",
+        "//bad.com",
+        "https://b%61d.com",
+        "https://bad\u3002com",
+        "https://bad.com\\x",
+        *(f"http://{host}/" for host in ("127.1", "0x7f.1", "2130706433", "127.0.0.01", "[::ffff:127.0.0.1]")),
+    ],
+)
+def test_an_address_whose_host_is_not_certain_is_asked_where_one_of_them_is_denied(address: str) -> None:
+    rules = (
+        '[[rule]]\nallow = ["WebFetch"]\n[[rule]]\ndeny = ["WebFetch(domain:bad.com)", "WebFetch(domain:127.0.0.1)"]'
+    )
+    assert effect(rules, f"WebFetch({address})") == "ask"
+    assert [effect(rules, f"WebFetch(http://{host}:80/)") for host in ("127.0.0.2", "127.0.0.1.", "good.com")] == [
+        "allow",
+        "deny",
+        "allow",
+    ]
+
+
 def test_what_no_rule_allows_is_what_the_documents_list() -> None:
     told = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8").partition("## What no rule allows")[2]
     listed = re.findall(r"`(.+?)`", told.partition("letters are cased:")[2].partition(";")[0])

@@ -54,8 +54,9 @@ _PLAIN = re.compile(r"(?:\\[ -~]|[!#%*-/0-:=?@A-Z\[\]^_a-z{}~])+")
 _NAME = re.compile(r"[A-Za-z0-9_./+:@%~^,\[\]-]+")
 _HIDDEN_OPTION = re.compile(r"-[^=]*\$")
 _STARRED_OPTION = re.compile(r"[*?\[]|-[^=]*[*?\[]")
-_CALCULATED = re.compile(r"\[.*(?:`|\$[({])|\$\{?\w+\}?[\[:]", re.DOTALL)
-"""What zsh, but no other shell, may take for a sum, and run what is in its brackets, or for a part of a variable."""
+_CALCULATED = re.compile(rf"\[.*(?:`|\$[({{])|\$\{{?\w+\}}?[\[:]|(?:\$[?$]|{UNKNOWN}\w*)\[", re.DOTALL)
+"""What zsh, but no other shell, may take for a sum, and run what is in its brackets, or for a part of a variable. In
+`"$x[i]"` the sum is what `i` holds."""
 _PLAIN_VALUE = re.compile(r"[\w.,:/+@%-]*", re.ASCII)
 _TIED = named("path fpath cdpath manpath mailpath argv status prompt psvar watch signals")
 """Variables of zsh that are others by another name, `path` is PATH, or that it reads itself."""
@@ -186,7 +187,7 @@ class _Walk:
         """A part of a statement: another one, a word of a loop, or a sign."""
         if node.type == "for_statement" and child.is_named and child.type not in ("do_group", "comment"):
             if child.type != "variable_name":
-                self._word(child)
+                self._see_sums([self._word(child)])
             elif not re.fullmatch(r"[a-z]{1,12}", _text(child)) or _text(child) in _TIED:
                 self._doubt("it sets a variable that may change what runs")
         elif child.is_named:
@@ -217,14 +218,17 @@ class _Walk:
                     words.append(self._word(child))
         if not words:
             return
-        if any(_CALCULATED.search(word.text) for word in words):
-            self._doubt("a shell may run what is in its brackets")
+        self._see_sums(words)
         if not all(word.is_certain for word in words):
             self._doubt("it has words that only the shell will know")
         self._found.hides_paths |= any(word.globs or UNKNOWN in word.text for word in words) and (
             words[0].text not in wrappers.WITHOUT_FILES
         )
         _command(tuple(word.text for word in words), self._found, self._depth)
+
+    def _see_sums(self, words: Iterable[_Word]) -> None:
+        if any(_CALCULATED.search(word.text) for word in words):
+            self._doubt("a shell may run what is in its brackets")
 
     def _assignment(self, node: Node) -> None:
         name = node.child_by_field_name("name")
@@ -366,7 +370,7 @@ def _forms(words: Command) -> Iterator[Command]:
         words = (words[0].rpartition("/")[2], *words[1:])
         yield words
     if words[0] == "git":
-        yield wrappers.without_git_options(words)
+        yield from wrappers.without_git_options(words)
 
 
 def _joined(words: Iterable[_Word]) -> _Word:

@@ -42,6 +42,8 @@ PROTECTED = "what lies there is run by other programs, or says what agents may d
 MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
 _OPEN = re.compile(r"(?:^|[=:@])/proc/|/dev/fd\b")
 """Ways to files by what a process has open, which is another one for each."""
+_HOST = re.compile(r"[a-z0-9.-]+")
+_ADDRESS = re.compile(r"(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}")
 _LONG_GLUED = re.compile(r"-\w{12,}.*[./]", re.DOTALL)
 _MOST_PLACES = 16
 _MOST_GLUED = 12
@@ -87,6 +89,8 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
         case "read":
             return _read(tool, given, action["folder"], names, ground, doubts)
     domain = _domain(given.get("url"))
+    if not domain and given.get("url") is not None:
+        doubts.append("which host it would reach is not known")
     return ToolUse(names=names, strict_names=names, domain=domain, doubts=tuple(doubts))
 
 
@@ -266,7 +270,10 @@ def _domain(url: object) -> str:
         host = urlsplit(url).hostname or ""
     except ValueError:
         return ""
-    return host.lower().rstrip(".") if re.fullmatch(r"[A-Za-z0-9.-]+", host) else ""
+    name = host.lower().rstrip(".")
+    # What ends in a number is an address, which can be spelt in many ways.
+    certain = _ADDRESS if re.search(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)$", name) else _HOST
+    return name if certain.fullmatch(name) else ""
 
 
 def _own_command(action: PlainAction, doubts: list[str]) -> ToolUse:

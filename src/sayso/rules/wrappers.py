@@ -60,6 +60,10 @@ def _inside(name: str, words: Command) -> Inside:
             return _find(words)
         case "test" | "[":
             return _test(words)
+        case "printf":
+            return _printf(words)
+        case "exit" | "logout" | "return" | "break" | "continue" | "shift":
+            return Inside(doubts=_sums(name, words[1:]))
         case "eval":
             return Inside(lines=(" ".join(words[1:]),))
     return Inside()
@@ -90,6 +94,8 @@ it has to name the one that runs it."""
 _SPAN = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _MOST_TRIED = 20
 _SHELLS = named("sh bash dash zsh ksh ash fish rbash")
+_OTHER_GRAMMAR = named("fish")
+"""Shells to which quotes mean something else, so that what is a word to us may be a command to them."""
 
 
 def _transparent(name: str, words: Command) -> Inside:
@@ -120,15 +126,17 @@ def _after_options(words: Command, known: str) -> tuple[Command, bool]:
 
 
 def _shell(words: Command) -> Inside:
+    name = words[0].rpartition("/")[2]
+    strange = ("its shell is not used plainly",)
     for place, word in enumerate(words[1:], start=1):
         if re.fullmatch(r"-[a-z]*c[a-z]*", word):
-            plain = word in ("-c", "-lc") and place == 1 and len(words) == 3
+            plain = word in ("-c", "-lc") and place == 1 and len(words) == 3 and name not in _OTHER_GRAMMAR
             lines = words[place + 1 : place + 2]
-            return Inside(lines=lines, is_command=False, doubts=() if plain else ("its shell is not used plainly",))
+            return Inside(lines=lines, is_command=False, doubts=() if plain else strange)
         if not word.startswith("-"):
             break
     plain = len(words) > 1 and not words[1].startswith(("-", "+"))
-    return Inside(doubts=() if plain else ("its shell is not used plainly",))
+    return Inside(doubts=() if plain else strange)
 
 
 def _env(words: Command) -> Inside:
@@ -184,9 +192,27 @@ def _find(words: Command) -> Inside:
 def _test(words: Command) -> Inside:
     """A shell may take the name of a variable, or a number, for a sum, and runs what stands in the brackets of that."""
     told = words[1:-1] if words[0].endswith("[") else words[1:]
-    summed = any(re.fullmatch(r"-(?:v|R|eq|ne|lt|le|gt|ge)", word) for word in told)
+    summed = any(re.fullmatch(r"-(?:v|R|t|eq|ne|lt|le|gt|ge)", word) for word in told)
     strange = any(set(word) & set("[`") or "$(" in word or (summed and not word.isprintable()) for word in told)
-    return Inside(doubts=("`test` may run what is in its words",) if strange else ())
+    named = summed and any(map(_VARIABLE.fullmatch, told))
+    return Inside(doubts=("`test` may run what is in its words",) if strange or named else ())
+
+
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"[-+]?[\d.]*|\$\?")
+_TEXT_OF_PRINTF = re.compile(r"%%|%-?\d*(?:\.\d+)?[sbqc]")
+
+
+def _printf(words: Command) -> Inside:
+    """Where a number is wanted, zsh and ksh take a word for a sum."""
+    told = words[2:] if words[1:2] == ("--",) else words[1:]
+    wants_numbers = bool(told) and "%" in _TEXT_OF_PRINTF.sub("", told[0])
+    return Inside(doubts=_sums("printf", told[1:]) if wants_numbers else ())
+
+
+def _sums(name: str, words: Command) -> tuple[str, ...]:
+    """A word that is no number may name a variable, and that may hold a sum with a command in its brackets."""
+    return () if all(map(_NUMBER.fullmatch, words)) else (f"`{name}` may run what is in a variable",)
 
 
 def _ends_command(words: Command, place: int) -> bool:
@@ -256,6 +282,7 @@ _RISKY = {
     "node": "-e --eval -p --print -r --require --import --loader",
     "perl": "-e -E -i",
     "ruby": "-e -r -i",
+    "print": "-f -P -s -S -v -z",
     "printf": "-v",
     "wait": "-p",
     "jobs": "-x",
@@ -315,7 +342,7 @@ def risky_options(words: Command) -> tuple[str, ...]:
     found = [word for word in words[1:] if any(_is_option(word, option) for option in told)]
     found += [*_programs_among(name, words), *_of_package_manager(name, words), *_run_by(name, words)]
     if name == "git":
-        before = words[1 : len(words) - len(without_git_options(words)) + 1]
+        before = words[1 : len(words) - min(map(len, without_git_options(words))) + 1]
         found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
     beginning = _SAME_BELOW.get(" ".join((name, *words[1:2])), 0)
     if beginning:
@@ -447,24 +474,37 @@ def _is_option(word: str, option: str) -> bool:
 
 
 _GIT_ALONE = re.compile(
-    r"--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--literal-pathspecs|--no-optional-locks"
+    r"--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--(?:literal|glob|noglob|icase)-pathspecs"
+    r"|--no-optional-locks|--no-lazy-fetch|--no-advice|--.*=.*",
+    re.DOTALL,
 )
-_GIT_WITH_VALUE = re.compile(r"-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix")
+_GIT_WITH_VALUE = re.compile(
+    r"-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix|--attr-source|--shallow-file"
+)
 
 
-def without_git_options(words: Command) -> Command:
-    """A git command without what may stand before its subcommand."""
-    place = 1
-    while place < len(words) and words[place].startswith("-"):
-        place += 2 if _GIT_WITH_VALUE.fullmatch(words[place]) else 1
-    return (words[0], *words[place:])
+def without_git_options(words: Command) -> tuple[Command, ...]:
+    """A git command without what may stand before its subcommand. The word after an option that is not known may be its
+    value or the subcommand, so that there is more than one way to read it."""
+    begins, open_places = list[int](), {1}
+    while open_places and len(begins) < _MOST_TRIED:
+        open_places.remove(place := min(open_places))
+        option = "".join(words[place : place + 1])
+        if not option.startswith("-"):
+            begins.append(place)
+            continue
+        if not _GIT_WITH_VALUE.fullmatch(option):
+            open_places.add(place + 1)
+        if not _GIT_ALONE.fullmatch(option):
+            open_places.add(place + 2)
+    return tuple((words[0], *words[place:]) for place in begins)
 
 
 # Reading
 
-WITHOUT_FILES = named("echo printf true false : pwd date")
+WITHOUT_FILES = named("echo printf true false : pwd")
 """Whatever their words are, they open no file."""
-_READERS = named("cat head tail wc ls stat grep egrep fgrep rg find diff cmp") | WITHOUT_FILES
+_READERS = named("cat head tail wc ls stat grep egrep fgrep rg find diff cmp date") | WITHOUT_FILES
 _GIT_READERS = named("status log show diff blame grep ls-files")
 
 

@@ -1,9 +1,10 @@
-"""Whatever is allowed consists of allowed commands as a real bash runs them, with programs that note their words."""
+"""Whatever is allowed consists of allowed commands as real shells run them, with programs that note their words."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,8 @@ from sayso.rules.use import ToolUse
 PROGRAMS = (
     "git npm ls cat grep head tail wc find sort rg make python pytest terraform sed docker date testing lsof rm curl"
 )
+SHELLS = {"bash": ("--norc", "--noprofile", "-c"), "zsh": ("-f", "-c")}
+"""Those that agents' clients run lines in, as far as they are there."""
 NOTE = """#!/bin/sh
 printf '%s\\0' "$0" "$@" '' >> "$NOTED"
 """
@@ -53,12 +56,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run_by_bash(line: str, folder: Path) -> list[tuple[str, ...]]:
-    """The words of every program that a real bash runs for this line."""
+def run_by(shell: str, line: str, folder: Path) -> list[tuple[str, ...]]:
+    """The words of every program that this shell runs for this line."""
     noted = folder / "noted"
     noted.unlink(missing_ok=True)
     subprocess.run(
-        ["/bin/bash", "--norc", "--noprofile", "-c", line],
+        [shell, *SHELLS[os.path.basename(shell)], line],
         cwd=folder / "empty",
         env={"PATH": str(folder), "HOME": str(folder / "empty"), "NOTED": str(noted)},
         stdin=subprocess.DEVNULL,
@@ -81,12 +84,13 @@ def check(line: str, folder: Path) -> None:
     # Loops without an end, and empty words, which the notes cannot tell from the end of a call.
     if verdict(rules(), line) is not Effect.ALLOW or re.search(r"while|until|\"\"|''", line):
         return
-    strange = [words for words in run_by_bash(line, folder) if not is_allowed(words)]
-    assert strange == [], line
-    assert os.listdir(folder / "empty") == []
+    for shell in filter(None, map(shutil.which, SHELLS)):
+        strange = [words for words in run_by(shell, line, folder) if not is_allowed(words)]
+        assert strange == [], (shell, line)
+        assert os.listdir(folder / "empty") == []
 
 
-def test_a_real_bash_runs_only_allowed_commands_for_the_allowed_lines_of_the_corpus(folder: Path) -> None:
+def test_a_real_shell_runs_only_allowed_commands_for_the_allowed_lines_of_the_corpus(folder: Path) -> None:
     for _, line in corpus():
         check(line, folder)
 
@@ -103,5 +107,5 @@ def lines(draw: st.DrawFn) -> str:
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(line=lines())
-def test_a_real_bash_runs_only_allowed_commands_for_any_line_that_is_allowed(line: str, folder: Path) -> None:
+def test_a_real_shell_runs_only_allowed_commands_for_any_line_that_is_allowed(line: str, folder: Path) -> None:
     check(line, folder)
