@@ -114,6 +114,7 @@ class Starter:
             grace_seconds=self._config.command_grace / 1000,
             max_bytes=order.max_bytes(self._config),
             allowed=_allowed(allowed, None),
+            leads_to=command.leads_to,
             sandbox=_reading(self.sandbox(order), command),
         )
         if command.before:

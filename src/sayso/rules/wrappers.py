@@ -382,7 +382,7 @@ _STRANGE = {
     **dict.fromkeys(("make", "gmake"), r"\w+[:+?!]*=.*"),
     "cargo": r"\+.*",
     "git": r"ext::.*",
-    "git diff": r"/.*|~.*|(?:.*/)?\.\.(?:/.*)?",
+    "git diff": r"/.*|~.*|\$.*|(?:.*/)?\.\.(?:/.*)?",
     **dict.fromkeys(
         named("gcc g++ cc c++ clang clang++ ld ar nm objdump strip javac java kotlinc rustc swiftc tsc dotnet mvn"),
         r"@.*",

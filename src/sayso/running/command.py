@@ -308,12 +308,13 @@ class RunningCommand:
 
 
 def _refusal(launch: dict[str, Any], found: str, stdin: int | None) -> str:
-    """Why a command that somebody had to allow must not run."""
-    if not launch.get("allowed"):
+    """Why a command must not run that is not what somebody allowed, or not where its paths led when it was called."""
+    if not launch.get("allowed") and not launch.get("leads_to"):
         return ""
-    from sayso.running import recheck  # only for those that were allowed: no other command pays for it
+    from sayso.running import recheck  # only for those that need it: no other command pays for it
 
-    return recheck.refusal(launch, found, stdin)
+    refused = recheck.refusal(launch, found, stdin) if launch.get("allowed") else ""
+    return refused or recheck.astray(launch.get("leads_to") or {})
 
 
 def say(line: socket.socket, text: bytes) -> None:

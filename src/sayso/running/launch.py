@@ -39,6 +39,9 @@ class Launch:
     allowed: Mapping[str, Any] | None = None
     """What a person allowed, if somebody had to: the `action` as data, its `digest`, and which of its `first` commands
     this is; None for the command itself. The runner compares it with what it is about to execute."""
+    leads_to: Mapping[str, str] | None = None
+    """Paths among its words, as seen from `cwd`, and where each led when it was looked at. Where one leads elsewhere by
+    now, the runner does not run it."""
     sandbox: Mapping[str, Any] | None = None
     """What the kernel is to keep it to, as `confined.py` reads it; None for nothing."""
 
@@ -100,6 +103,8 @@ class Launch:
             fields["spoken_to"] = True
         if self.allowed:
             fields["allowed"] = dict(self.allowed)
+        if self.leads_to:
+            fields["leads_to"] = dict(self.leads_to)
         if self.sandbox:
             fields["sandbox"] = dict(self.sandbox)
         return json.dumps(fields).encode() + b"\n"

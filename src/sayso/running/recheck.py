@@ -34,6 +34,18 @@ def refusal(launch: Mapping[str, Any], found: str, stdin: int | None) -> str:
     return f"It was not run: {changed} changed after it was allowed. Call it again to have it allowed as it is now."
 
 
+def astray(leads_to: Mapping[str, str]) -> str:
+    """Why it must not be run because of a path that leads elsewhere by now; empty if none does. The folder has been
+    entered."""
+    for path, led_to in leads_to.items():
+        if (now := os.path.realpath(path)) != led_to:
+            from sayso.text import exact, one_line  # only for what differs
+
+            named, leads = (one_line(exact(each), 200) for each in (path, now))
+            return f"It was not run: {named} leads elsewhere since it was looked at, to {leads}. Call it again."
+    return ""
+
+
 def _about_to_run(
     launch: Mapping[str, Any], allowed: Mapping[str, Any], found: str, stdin: int | None
 ) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sayso.errors import InvalidInput, Problem
-from sayso.records import record
+from sayso.records import field, record
 from sayso.text import quoted
 from sayso.toolfiles.arguments import check_values, completed
 from sayso.toolfiles.leaves import EXECUTION_MODE, SYNCHRONOUS, TIMEOUT_SECONDS, WORKING_DIRECTORY, Leaf
@@ -30,6 +30,9 @@ class Invocation:
     synchronous: bool
     timeout_seconds: int | None
     before: tuple[str, ...] = ()
+    leads_to: Mapping[str, str] = field(default_factory=dict)
+    """Where each path of the call led when it was looked at, as seen from `cwd`, and `cwd` itself where the call says
+    it."""
 
 
 def check_arguments(leaf: Leaf, arguments: Mapping[str, object]) -> tuple[Problem, ...]:
@@ -67,6 +70,7 @@ def build_argv(
         synchronous=leaf.synchronous or given.get(EXECUTION_MODE.name) == SYNCHRONOUS,
         timeout_seconds=int(timeout) if isinstance(timeout, int | float) else None,
         before=tuple(line.before),
+        leads_to={path: os.path.realpath(cwd / path) for path in _paths(leaf, given)},
     )
 
 
@@ -85,18 +89,25 @@ def _astray(
         reason = f"is {quoted(str(cwd))}, which is not a directory."
     if reason:
         yield Problem(path=WORKING_DIRECTORY.name, text=reason)
+    for name, path in _path_arguments(leaf, given):
+        if reason := escapes(path, base=cwd, roots=roots):
+            yield Problem(path=name, text=reason)
+
+
+def _path_arguments(leaf: Leaf, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Every path that a call gives, by the name of its argument."""
     for spec in (*leaf.options, *leaf.positional_args):
         value = given.get(spec.name)
         if spec.is_path and isinstance(value, str):
-            yield from _path_problem(spec.name, escapes(value, base=cwd, roots=roots))
+            yield spec.name, value
         elif spec.is_path and isinstance(value, list):
-            for index, item in enumerate(value):
-                yield from _path_problem(f"{spec.name}[{index}]", escapes(str(item), base=cwd, roots=roots))
+            yield from ((f"{spec.name}[{index}]", str(item)) for index, item in enumerate(value))
 
 
-def _path_problem(path: str, reason: str) -> Iterator[Problem]:
-    if reason:
-        yield Problem(path=path, text=reason)
+def _paths(leaf: Leaf, given: Mapping[str, object]) -> Iterator[str]:
+    if isinstance(given.get(WORKING_DIRECTORY.name), str):
+        yield "."
+    yield from (path for _, path in _path_arguments(leaf, given))
 
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|.*(^|[\\/])\.\.\\")

@@ -327,6 +327,26 @@ def test_what_changes_after_the_question_was_put_is_not_what_was_allowed(place: 
     assert not list(place.project.rglob("never"))
 
 
+def test_a_path_that_leads_out_of_the_project_after_the_question_was_put_is_not_what_was_allowed(place: Place) -> None:
+    path = {"name": "file", "type": "string", "format": "path", "required": True}
+    default = {"name": "default", "description": "Show it.", "positional_args": [path]}
+    write_tool(place, "show", command="cat", approve="always", synchronous=True, subcommand=[default])
+    folder, outside = place.project / "notes", place.folder / "outside"
+    for each in (folder, outside):
+        each.mkdir()
+        (each / "today").write_text(each.name)
+    with worker(place) as one, place.person() as person:
+        for changes in (False, True):
+            call = one.call("show", {"file": "notes/today"})
+            ask = person.wait_for_ask(any_ask)
+            if changes:
+                folder.rename(place.project / "before")
+                folder.symlink_to(outside)
+            person.answer(ask, "Yes")
+            told = text_of(call.result(WAIT))
+            assert ("It was not run: notes/today leads elsewhere" in told) if changes else told == "notes"
+
+
 def test_another_program_under_the_same_name_is_not_what_was_allowed(place: Place) -> None:
     waited_for(place, approve="always")
     found = place.project / "bin" / "bash"
