@@ -241,6 +241,17 @@ async def test_what_is_not_all_in_view_takes_no_key_in_the_list(place: Place, qu
 
 
 @pytest.mark.usefixtures("patience")
+async def test_a_key_that_does_not_answer_a_row_says_what_to_press(place: Place) -> None:
+    held = place.ask(DROP, title="The old table")
+    async with place.inbox() as anna:
+        await anna.sees("enter open")
+        await anna.press("y")
+        await anna.sees("not all of it is in view here. Press enter to open it.")
+        assert not outgoing(anna)
+    assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.usefixtures("patience")
 @pytest.mark.parametrize("question", [None, COMMAND], ids=["permission", "command"])
 async def test_no_permission_is_decided_on_its_row(place: Place, question: Question | None) -> None:
     held = permission(place, question) if question else permission(place)

@@ -67,6 +67,8 @@ class InboxScreen(SaysoScreen[None]):
         self._on_ask, self._can_fold = False, False
         self._readable: Ask | None = None
         """The permission, or the short question, of which everything is in view: it can be decided here."""
+        self._looked_at = ""
+        """The ask of which it is known whether all is in view."""
         self._came_by_itself = ""
         """The ask that is at the cursor because another went from there, and not because of anything the person did."""
 
@@ -292,6 +294,7 @@ class InboxScreen(SaysoScreen[None]):
         if not self.alive:
             return
         before, self._readable = self._readable, item if self._shows_whole(item) else None
+        self._looked_at = item.id if item else ""
         if self.is_active and self._readable and (before is None or before.id != self._readable.id):
             self.shared.reflexes.present(self, 0)
         if (before and (before.id, before.version)) != (self._readable and (self._readable.id, self._readable.version)):
@@ -424,6 +427,24 @@ class InboxScreen(SaysoScreen[None]):
             if chosen is not None:
                 event.stop()
                 self._answer_by_key(chosen)
+                return
+        if self.query_one(AskList).has_focus and (why_not := self._why_not_by(event)):
+            event.stop()
+            self.warn(why_not)
+
+    def _why_not_by(self, key: Key) -> str:
+        """What is said of a key that would answer or decide the ask at the cursor if it did that from here."""
+        texts, ask, opens = self.shared.texts, self.query_one(AskList).ask, self.shared.keys.shown("open")
+        if ask is None or ask.id != self._looked_at:
+            return ""
+        if self._readable is None:
+            told = key.character in keys_for(ask) or (ask.wanted is not None and self._decides(key, "allow", "deny"))
+            return texts.not_all_here.format(key=opens) if told else ""
+        agreed = self._has_agreed(ask) and self._decides(key, "allow")
+        return texts.agreed_before.format(key=opens) if agreed else ""
+
+    def _decides(self, key: Key, *names: str) -> bool:
+        return any(each.name in names and key.key in each.keys.split(",") for each in self.shared.keys.of("inbox"))
 
     def _leave_filter(self) -> None:
         field = self.query_one("#filter", Input)

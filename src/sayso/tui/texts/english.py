@@ -175,6 +175,8 @@ class Texts:
     permission_elsewhere: str = "decided elsewhere"
     permission_not_done: str = "allowed, but not done"
     draft_grew: str = "You had entered more for this elsewhere: it stands here now as well."
+    not_all_here: str = "Nothing was said: not all of it is in view here. Press {key} to open it."
+    agreed_before: str = "You have agreed to this already. Press {key} to open it; there you can take your yes back."
     draft_first: str = "You began to write something about this. Press {key} to open it."
     allows_session: str = "Allowing it holds for the same action for the rest of this session."
     allows_tool: str = "Allowing it holds for every call of {tool}, whatever its input, for the rest of this session."

@@ -166,6 +166,8 @@ class German(Texts):
     permission_elsewhere = "anderswo entschieden"
     permission_not_done = "erlaubt, aber nicht ausgeführt"
     draft_grew = "Sie hatten anderswo mehr dazu eingegeben: es steht jetzt auch hier."
+    not_all_here = "Nichts wurde gesagt: Hier ist nicht alles davon zu sehen. {key} öffnet es."
+    agreed_before = "Sie haben dem schon zugestimmt. {key} öffnet es; dort können Sie Ihr Ja zurücknehmen."
     draft_first = "Sie haben begonnen, etwas dazu zu schreiben. {key} öffnet es."
     allows_session = "Erlauben gilt für genau dies bis zum Ende dieser Sitzung."
     allows_tool = "Erlauben gilt für jeden Aufruf von {tool}, was immer er enthält, bis zum Ende dieser Sitzung."
