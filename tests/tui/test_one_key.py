@@ -212,6 +212,7 @@ async def test_a_held_key_and_a_burst_answer_nothing_in_the_list(place: Place, k
         await at_hand(anna, colour)
         await anna.press_after(0.3, "1")
         await anna.sees("Not taken:")
+        assert anna.screen().count("Not taken:") == 1
         assert not outgoing(anna)
 
 

@@ -635,7 +635,7 @@ class InboxScreen(SaysoScreen[None]):
         """Whether the key at work may have been meant for another ask, which was here before: it takes a second one."""
         unexpected, self._came_by_itself = self._came_by_itself == ask.id, ""
         if unexpected:
-            self.warn(self.shared.texts.row_changed)
+            self.not_taken(self.shared.texts.row_changed)
         return unexpected
 
     def _decide(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> None:

@@ -192,12 +192,23 @@ class SaysoScreen(Screen[ScreenResultType]):
 
     def _remind(self) -> bool:
         if self.shared.reflexes.is_news():
-            self.warn(self.shared.texts.too_soon)
+            self.not_taken(self.shared.texts.too_soon)
         return False
+
+    def not_taken(self, text: str) -> None:
+        """Say why a key did nothing. Once: of several that did nothing, the last is told of."""
+        self._take_away(self.shared.texts.too_soon, self.shared.texts.row_changed)
+        self.warn(text)
 
     def say(self, text: str) -> None:
         """A short notice in the corner."""
         self.notify(text, markup=False)
 
     def warn(self, text: str) -> None:
+        self._take_away(text)
         self.notify(text, severity="warning", markup=False)
+
+    def _take_away(self, *texts: str) -> None:
+        """What is said again does not stand there twice."""
+        for shown in [each for each in self.app._notifications if each.message in texts]:
+            self.app._unnotify(shown, refresh=False)
