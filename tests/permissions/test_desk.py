@@ -49,6 +49,20 @@ def test_an_allow_names_the_action_that_was_shown(desk: AskDesk, permissions: Pe
     assert (desk.events(ask.id)[-1].kind, desk.events(ask.id)[-1].detail) == ("allowed", PUSH.digest)
 
 
+def test_an_edit_counts_that_only_changes_what_kind_of_value_something_is(
+    desk: AskDesk, permissions: PermissionDesk
+) -> None:
+    sums = replace(PUSH, kind=ActionKind.MCP, tool="mcp__sums__add", data={"input": {"given": {"dry": 1, "most": 2}}})
+    ask, edit = wanted(desk, sums, takes_changes=True), {"given": {"dry": True, "most": 2.0}}
+    permissions.allow(ask.id, ask.digest, ANNA, changed_input=edit)
+    verdict = verdict_of(desk.get(ask.id))
+    assert verdict
+    assert verdict.edited
+    assert verdict.action
+    assert verdict.allows(verdict.action)
+    assert str(verdict.action.data["input"]) == str(edit)
+
+
 def test_no_answer_settles_a_permission(desk: AskDesk, permissions: PermissionDesk) -> None:
     ask = wanted(desk)
     with pytest.raises(InvalidInput, match="allow or deny it"):

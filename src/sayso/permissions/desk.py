@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sayso import attempts, chain
+from sayso.action_data import digest_of
 from sayso.asks.desk import AskDesk
 from sayso.asks.happening import TOO_LATE
 from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Settler, State
@@ -363,7 +364,8 @@ def _allowed(ask: Ask, action: Action, scope: AllowScope | None) -> Outcome:
     if scope is not None and scope not in offered:
         raise _invalid("scope", NOT_OFFERED.format(given=scope, offered=", ".join(offered)))
     how_far = scope or offered[0]
-    edited = action.plain != original_of(ask)
+    # By their digests: to Python 1, 1.0 and true are the same, to who gets them they are not.
+    edited = action.digest != digest_of(original_of(ask))
     return Outcome(
         answers=_as_answers(ask, ("always",) if how_far is AllowScope.SESSION else ALLOWING),
         verdict=Decision.ALLOWED,
