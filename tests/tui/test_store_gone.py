@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.tui.harness import NAME, Place, select, until
 
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import State
-from sayso.errors import ConfigError
+from sayso.errors import ConfigError, StoreFull
 from sayso.tui.app import SaysoApp
 
 pytestmark = pytest.mark.anyio
@@ -61,6 +62,24 @@ async def test_something_else_in_the_place_of_the_store_is_explained(place: Plac
         await anna.sees_not("Nothing is lost")
         put_back(place)
         await anna.sees_not("The store has been unreachable")
+
+
+async def test_an_inbox_that_is_opened_on_a_full_disk_shows_what_is_there(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: object) -> None:
+        raise StoreFull("No space is left.")
+
+    place.ask(select("First?"))
+    with monkeypatch.context() as full:
+        full.setattr(AskDesk, "show_up", no_space)
+        async with place.inbox((120, 30)) as anna:
+            await anna.sees("First?", "you can read, but not answer.", "No space is left.")
+            place.ask(select("Second?"))
+            await anna.sees("Second?", "you can read, but not answer.")
+            full.undo()
+            await anna.sees_not("you can read, but not answer.")
+            await until(place.desk.open_surfaces, anna.screen)
 
 
 async def test_an_inbox_can_be_opened_before_its_store_can(tmp_path: Path) -> None:

@@ -285,6 +285,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         board.trouble_since = wording.clock() if board.trouble_since is None else board.trouble_since
         texts = self.shared.texts
         told = texts.damaged if isinstance(error, StoreCorrupt | StoreTooNew) else texts.trouble
+        if error is self.shared.link.unwritable:
+            told = texts.unwritable
         board.trouble = told.format(when=wording.when(board.trouble_since), error=self.shared.explained(error))
         self._watcher.look_later()
         self._show_board()

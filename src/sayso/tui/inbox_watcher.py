@@ -86,6 +86,8 @@ class InboxWatcher:
         person, snapshot = self._shared.config.person, await self._shared.link.do(self._everything)
         self._shared.board.absence = await self._shared.link.with_desks(lambda desks: desks.presence.absence(person))
         self._take_in(snapshot)
+        if unwritable := self._shared.link.unwritable:
+            self._failed(unwritable)
 
     def _take_in(self, snapshot: InboxSnapshot) -> None:
         board = self._shared.board
@@ -93,7 +95,8 @@ class InboxWatcher:
         first, board.looked = not board.looked, True
         board.show(snapshot.asks, snapshot.snoozed)
         self._look_when_one_is_back(snapshot.snoozed)
-        board.trouble, board.trouble_since = "", None
+        if not self._shared.link.unwritable:
+            board.trouble, board.trouble_since = "", None
         # What was begun or emptied here since the look began is newer than what the look has shown.
         newer = board.drafts ^ snapshot.marked
         board.drafts = (snapshot.begun - newer | board.drafts & newer) - board.outgoing.keys()
@@ -119,15 +122,16 @@ class InboxWatcher:
     def _everything(self, desk: AskDesk) -> InboxSnapshot:
         """All asks; and what could not be kept while the store was away is kept now."""
         board, person = self._shared.board, self._shared.config.person
-        unsaved, marked, going = dict(board.unsaved), set(board.drafts), set(board.outgoing)
-        for ask_id, body in unsaved.items():
+        marked, going = set(board.drafts), set(board.outgoing)
+        saved = {} if self._shared.link.unwritable else dict(board.unsaved)
+        for ask_id, body in saved.items():
             desk.keep_draft(ask_id, person, body)
         snoozed = desk.snoozed(person)
         put_off, known = {each.ask.id for each in snoozed}, {ask.id for ask in board.asks}
         asks = [ask for ask in _all_as_they_are(desk, board.all) if ask.id not in put_off]
         new = [ask for ask in asks if ask.id not in known]
         begun = desk.drafts(person) & ({ask.id for ask in asks} | put_off) - going
-        return InboxSnapshot(asks=asks, new=new, snoozed=snoozed, saved=unsaved, begun=begun, marked=marked)
+        return InboxSnapshot(asks=asks, new=new, snoozed=snoozed, saved=saved, begun=begun, marked=marked)
 
 
 def _all_as_they_are(desk: AskDesk, known: Sequence[Ask]) -> list[Ask]:

@@ -16,7 +16,7 @@ from sayso.asks.model import Ask, Settler
 from sayso.bridge import Threads
 from sayso.config import Config
 from sayso.desks import LOOK_EVERY, Desks, Listener, open_desks
-from sayso.errors import SaysoError, StoreError, StoreUnavailable
+from sayso.errors import SaysoError, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
     from sayso.operations.reader import OperationReader
@@ -42,6 +42,8 @@ class Link:
         self._watched: frozenset[str] = frozenset()
         self._identity: Identity = None
         self._seen = True
+        self.unwritable: StoreError | None = None
+        """Why nothing can be kept just now, though it can be read."""
         # Begun now, while the screen is built. What goes wrong is told to the first who asks.
         self._thread.put(self._open_early)
 
@@ -120,6 +122,8 @@ class Link:
             self._drop()
         if self._desks is None:
             self._desks = self._open()
+        elif self.unwritable:
+            self._appear(self._desks)
         if self._listener is None or time.monotonic() - self._last_sign > _SILENCE:
             self._listen(self._desks)
         return self._desks.asks
@@ -130,13 +134,21 @@ class Link:
             raise StoreUnavailable(f"The file {self._config.database} is not there any more.")
         desks = open_desks(self._config, begins_anew=False)
         try:
-            if self._seen:
-                desks.asks.show_up(SURFACE, self._config.person)
+            self._appear(desks)
         except BaseException:
             desks.close()
             raise
         self._identity = _identity(self._config)
         return desks
+
+    def _appear(self, desks: Desks) -> None:
+        """Be there for others to see. Where there is no space for that, what is asked can be read all the same."""
+        self.unwritable = None
+        if self._seen:
+            try:
+                desks.asks.show_up(SURFACE, self._config.person)
+            except (StoreFull, StoreReadOnly) as error:
+                self.unwritable = error
 
     def _show_up(self) -> None:
         self._seen = True

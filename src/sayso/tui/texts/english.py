@@ -79,6 +79,9 @@ class Texts:
     truth_abandoned: str = "The agent ended or stopped waiting before anybody decided. What you entered is kept here."
     truth_expired: str = "Nobody answered for so long that this expired. What you entered is kept here."
     truth_missing: str = "This is no longer in the store. What you entered is kept here."
+    unwritable: str = (
+        "Since {when} nothing can be kept: you can read, but not answer. Trying again every second. {error}"
+    )
     trouble: str = "The store has been unreachable since {when}. Nothing is lost; trying again every second. {error}"
     damaged: str = "The store cannot be read since {when}; trying again every second. {error}"
 

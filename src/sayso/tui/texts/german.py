@@ -75,6 +75,10 @@ class German(Texts):
     truth_expired = "So lange hat niemand geantwortet, dass dies verfallen ist. Ihre Eingabe bleibt hier erhalten."
     truth_missing = "Dies ist nicht mehr im Speicher. Ihre Eingabe bleibt hier erhalten."
     damaged = "Der Speicher ist seit {when} nicht lesbar; ein Versuch pro Sekunde. {error}"
+    unwritable = (
+        "Seit {when} kann nichts gespeichert werden: Sie können lesen, aber nicht antworten. "
+        "Ein Versuch pro Sekunde. {error}"
+    )
     trouble = "Der Speicher ist seit {when} nicht erreichbar. Nichts geht verloren; ein Versuch pro Sekunde. {error}"
     empty = "Keine Fragen. Sie erscheinen hier, sobald ein Agent fragt. Ihren verbinden: sayso install"
     empty_filtered = "Nichts hier passt zum Filter. {key} zeigt wieder alle."
