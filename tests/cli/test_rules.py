@@ -94,7 +94,7 @@ def test_what_a_project_allows_is_listed_as_not_counting_until_it_is_trusted(hom
     theirs = home.project / ".sayso" / "rules.toml"
     theirs.parent.mkdir()
     theirs.write_text('[[rule]]\nallow = ["Bash(ls *)"]\n')
-    assert "allows does not count: you have not trusted it" in home.run("rules").err
+    assert "allows does not count, nor whom it names: you have not trusted it" in home.run("rules").err
     assert home.run("rules", "check", "Bash(ls)").code == 10
     home.trust()
     assert home.run("rules", "check", "Bash(ls)").code == 0

@@ -5,17 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.trusting import trust
 
 from sayso import config as settings
+from sayso.asks.desk import AskDesk
+from sayso.asks.model import Asker
 from sayso.config import Config
+from sayso.permissions.action import Action, ActionKind
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.rules_here import Rules
 from sayso.rules.book import Circumstances, RuleBook
 from sayso.rules.files import RuleFiles
 from sayso.rules.places import RuleLevel
 from sayso.rules.uses import Ground, example, use_of
+from sayso.store.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -50,6 +57,25 @@ def test_what_a_project_allows_counts_only_while_it_is_trusted(config: Config) -
     assert [effect(files.book(config.project), config, tool) for tool in "ab"] == ["allow", "deny"]
     theirs.write_text('[[rule]]\nallow = ["a", "c"]\n[[rule]]\ndeny = ["b"]')
     assert [effect(files.book(config.project), config, tool) for tool in "abc"] == ["ask", "deny", "ask"]
+
+
+def test_a_project_says_who_may_agree_only_while_it_is_trusted(config: Config) -> None:
+    wanted = Action(kind=ActionKind.OTHER, tool="a", folder=str(config.project), data={})
+    asker = Asker(owner="ada", project=str(config.project))
+    demands = 'approvers = ["eve"]\nneed = 2\nescalate = { after = "1m", to = ["eve"] }'
+    config.rules_of(config.project).write_text(f'[[rule]]\nask = ["a"]\n{demands}')
+
+    def who_is_asked(desk: PermissionDesk) -> tuple[list[str], int]:
+        ruled = desk.by_rules(wanted, asker)
+        assert ruled.quorum
+        later = [name for demand in ruled.quorum.demands for name in demand.deciders(60_000)]
+        return [*ruled.quorum.first_asked, *later], ruled.quorum.demands[0].need
+
+    with closing(SqliteStore.in_memory()) as store:
+        desk = PermissionDesk(AskDesk(store), Rules(config))
+        assert who_is_asked(desk) == ([], 2)
+        trust(config.state_dir, config.project)
+        assert who_is_asked(desk) == (["eve", "eve"], 2)
 
 
 def test_a_file_is_read_again_when_it_changes_and_not_before(config: Config) -> None:

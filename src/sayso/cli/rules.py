@@ -316,11 +316,11 @@ def _say_what_does_not_count(book: RuleBook) -> None:
     if book.faults:
         say(bold(tr("Because of that everything is asked, but for what another file denies.")))
     for file in book.files:
-        allows = any(rule.effect is Effect.ALLOW for rule in file.rules)
-        if not file.trusted and allows:
+        names = any(rule.approvers.names or rule.approvers.escalate_to for rule in file.rules)
+        if not file.trusted and (names or any(rule.effect is Effect.ALLOW for rule in file.rules)):
             say(
                 tr(
-                    "What {file} allows does not count: you have not trusted it (sayso trust).",
+                    "What {file} allows does not count, nor whom it names: you have not trusted it (sayso trust).",
                     file=spelt_out(str(file.file)),
                 )
             )

@@ -151,9 +151,8 @@ class RuleBook:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Those that count: of files without a fault, and what allows only where that is trusted."""
-        good = [file for file in self.files if not file.faults]
-        return tuple(rule for file in good for rule in file.rules if file.trusted or rule.effect is not Effect.ALLOW)
+        """Those that count: of files without a fault, and as far as each is trusted."""
+        return tuple(rule for file in self.files if not file.faults for rule in _trusted_rules(file))
 
     @property
     def is_empty(self) -> bool:
@@ -226,6 +225,17 @@ class RuleBook:
         patterns = tuple(dict.fromkeys(entry.pattern.text for entry in entries))
         hashes = tuple(dict.fromkeys(self._hashes.get(rule.file, "") for rule in rules))
         return Ruling(effect=effect, why=why, rules=rules, patterns=patterns, hashes=hashes)
+
+
+def _trusted_rules(file: RulesFile) -> Iterator[Rule]:
+    """A file that is not trusted can only make things harder: it allows nothing, and names nobody who would see what is
+    asked and decide on it."""
+    for rule in file.rules:
+        if file.trusted:
+            yield rule
+        elif rule.effect is not Effect.ALLOW:
+            nobody = replace(rule.approvers, names=(), escalate_after_ms=None, escalate_to=())
+            yield replace(rule, approvers=nobody)
 
 
 def matches(rule: Rule, use: ToolUse) -> bool:

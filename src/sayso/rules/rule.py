@@ -101,7 +101,7 @@ class RulesFile:
     faults: tuple[RulesFault, ...] = ()
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     trusted: bool = True
-    """Whether what it allows counts."""
+    """Whether what it allows counts, and whom it names."""
 
 
 def written_rule(effect: Effect, texts: Iterable[str], when: str = "") -> str:
