@@ -13,18 +13,18 @@ _DAYS = {
     "de": ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag"),
 }
 _TOMORROW = ("tomorrow", "morgen")
-MIDNIGHT, MORNING = time(0), time(8)
-"""When a day begins; and one on which somebody wants to see something again."""
+MORNING = time(8)
+"""When a day begins for people."""
 _SHORTEST = 3
 """Letters of a day's name that are enough."""
 
 
-def moment(text: str, now: datetime, day_begins: time = MIDNIGHT) -> datetime:
-    """The moment that a person means, after now. A day means its beginning. ValueError says what can be given."""
+def moment(text: str, now: datetime) -> datetime:
+    """The moment that a person means, after now. A day means its morning. ValueError says what can be given."""
     given = " ".join(text.lower().split())
     day = _day(given, now.date()) or _date(given)
     if day and ":" not in given:
-        day = datetime.combine(day, day_begins)
+        day = datetime.combine(day, MORNING)
     found = _time_of_day(given, now) or day or _after_a_while(given, now)
     if found is None or found <= now:
         raise ValueError(ALLOWED)

@@ -14,7 +14,7 @@ from sayso.cli.terminal import put_json, say
 from sayso.cli.texts import tr
 from sayso.clock import now_ms
 from sayso.desks import Desks, open_desks
-from sayso.moments import MORNING, local, milliseconds, moment, told
+from sayso.moments import local, milliseconds, moment, told
 
 
 @click.command()
@@ -65,7 +65,7 @@ def _end(desks: Desks, ask_id: str) -> None:
 
 def _moment(when: str) -> int:
     try:
-        return milliseconds(moment(when, datetime.now(), MORNING))
+        return milliseconds(moment(when, datetime.now()))
     except ValueError as error:
         raise click.BadParameter(
             tr("{given} is not a moment to come. It takes {allowed}.", given=repr(when), allowed=tr(str(error))),

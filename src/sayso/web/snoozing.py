@@ -13,7 +13,7 @@ from sayso.asks.model import Ask
 from sayso.asks.quorum import may_see
 from sayso.asks.snoozing import Snoozed
 from sayso.clock import now_ms
-from sayso.moments import MORNING, local, milliseconds, moment
+from sayso.moments import local, milliseconds, moment
 from sayso.web.boards import PAGE
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
@@ -73,7 +73,7 @@ def _until(wanted: str, morning: str) -> int:
     if wanted == "tomorrow" and morning.isdecimal() and now < local(int(morning[:14])) <= now + 2 * _DAY:
         return int(morning)
     try:
-        return milliseconds(moment(wanted, now, MORNING))
+        return milliseconds(moment(wanted, now))
     except ValueError as error:
         raise HTTPException(400, f"`for` was {wanted[:40]!r}; it takes {error}, or {END}.") from error
 

@@ -17,7 +17,7 @@ from sayso.web.fields import read_form
 from sayso.web.sessions import CSRF_FIELD, required_browser
 from sayso.web.site import Site, site_of
 
-UNTIL = {"1d": "for a day", "3d": "for three days", "monday": "until Monday", "7d": "for a week"}
+UNTIL = {"1d": "for a day", "3d": "for three days", "monday": "until Monday, 8:00", "7d": "for a week"}
 """How long somebody decides in another's place, in the words of `sayso away --until`."""
 
 
