@@ -128,10 +128,12 @@ class AmbiguousId(SaysoError):
 
     exit_code = 3
 
-    def __init__(self, given: str, matches: Sequence[str]) -> None:
-        self.matches = tuple(matches)
-        listed = "\n".join(f"  {match}" for match in self.matches)
-        super().__init__(f"The id {given!r} fits more than one. Give more of it:\n{listed}")
+    def __init__(self, given: str, matches: Sequence[str], ended: Sequence[str] = ()) -> None:
+        self.matches = (*matches, *ended)
+        over, which = ("\n".join(f"  {match}" for match in part) for part in (ended, matches or ended))
+        several = "more than one" if matches else "more than one that has ended"
+        told = f"The id {given!r} fits {several}. Give more of it:\n{which}"
+        super().__init__(f"{told}\nEnded already:\n{over}" if matches and ended else told)
 
 
 class AlreadySettled(SaysoError):

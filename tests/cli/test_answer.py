@@ -277,6 +277,14 @@ def test_an_unknown_an_impossible_and_an_ambiguous_id_are_told_apart(home: Home)
     assert "fits more than one" in ambiguous.err
     assert all(ask.id in ambiguous.err for ask in asks if ask.id.startswith(twice))
     assert all(home.ask_of(ask).state is State.PENDING for ask in asks)
+    alike = [ask for ask in asks if ask.id.startswith(twice)]
+    home.run("reject", alike[0].id)
+    still, over = home.run("answer", twice, "SQLite").err.split("Ended already:\n")
+    assert alike[0].id in over
+    assert all(ask.id in still and ask.id not in over for ask in alike[1:])
+    for ask in alike[1:]:
+        home.run("reject", ask.id)
+    assert "fits more than one that has ended." in home.run("answer", twice, "SQLite").err
 
 
 def test_files_go_with_an_answer_and_can_be_saved_again(home: Home, tmp_path: Path) -> None:

@@ -320,7 +320,8 @@ class AskDesk:
             raise NotFound(f"{short_id!r} is not an id. Ids are made of 0-9 and a-f; `sayso list` shows them.")
         matches = self._store.all("asks_by_prefix", prefix=prefix, beyond=prefix + "g")
         if len(matches) > 1:
-            raise AmbiguousId(short_id, [row["id"] for row in matches])
+            ended = [row["id"] for row in matches if not State(row["state"]).answerable]
+            raise AmbiguousId(short_id, [row["id"] for row in matches if row["id"] not in ended], ended)
         if not matches:
             raise NotFound(
                 f"No ask has the id {short_id!r}. `sayso list` shows the open ones, `sayso history` the others."

@@ -30,7 +30,7 @@ VALUES (:ask_id, :version, :at, :kind, :state_before, :state_after, :person, :su
 SELECT * FROM asks WHERE id = :id;
 
 -- name: asks_by_prefix
-SELECT id FROM asks WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 10;
+SELECT id, state FROM asks WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 10;
 
 -- name: alike
 SELECT * FROM asks
