@@ -130,10 +130,12 @@ class AmbiguousId(SaysoError):
 
     def __init__(self, given: str, matches: Sequence[str], ended: Sequence[str] = ()) -> None:
         self.matches = (*matches, *ended)
-        over, which = ("\n".join(f"  {match}" for match in part) for part in (ended, matches or ended))
-        several = "more than one" if matches else "more than one that has ended"
-        told = f"The id {given!r} fits {several}. Give more of it:\n{which}"
-        super().__init__(f"{told}\nEnded already:\n{over}" if matches and ended else told)
+        still, over = ("\n".join(f"  {match}" for match in part) for part in (matches, ended))
+        if not matches:
+            super().__init__(f"The id {given!r} fits more than one that has ended. Give more of it:\n{over}")
+        else:
+            told = f"The id {given!r} fits more than one. Give more of it:\n{still}"
+            super().__init__(f"{told}\nEnded already:\n{over}" if ended else told)
 
 
 class AlreadySettled(SaysoError):
