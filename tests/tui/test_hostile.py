@@ -183,6 +183,7 @@ def test_a_cut_text_says_how_much_is_missing() -> None:
         ("<http://a.example>", ["http://a.example"]),
         ("![alt](http://a.example/i.png)", ["[alt] (http://a.example/i.png)"]),
         ("| a | b |\n|---|---|\n| 1 | 22 |", ["a │ b ", "1 │ 22"]),
+        ("| a | b | c |\n|--:|:-:|:--|\n| 100 | 333 | 22 |", ["  a │  b  │ c ", "100 │ 333 │ 22"]),
         ("x\n\n---\n\ny", ["x", "", "─" * 20, "", "y"]),
         ("7. seven\n8. eight", ["7. seven", "8. eight"]),
         ("", [""]),

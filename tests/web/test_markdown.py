@@ -43,6 +43,10 @@ class Seen(HTMLParser):
         ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
         ("## Heading", "<p><strong>Heading</strong></p>"),
         ("~~gone~~", "<p><s>gone</s></p>"),
+        (
+            "a|b|c\n---|:-:|--:\n1|2|3",
+            '<div tabindex="0"><table>\n<thead>\n<tr>\n<th>a</th>\n<th class="centre">b</th>\n<th class="right">c</th>',
+        ),
         ("a < b && c > d", "<p>a &lt; b &amp;&amp; c &gt; d</p>"),
         ("<b>not bold</b>", "<p>&lt;b&gt;not bold&lt;/b&gt;</p>"),
         ("![alt](https://evil.example/p.png)", "<p>!<a href="),

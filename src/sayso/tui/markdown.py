@@ -128,6 +128,7 @@ class _Reader:
     def blocks(self) -> Iterator[Block]:
         style = ""
         rows: list[list[Content]] = []
+        sides: list[str] = []
         for token in self._tokens:
             match token.type:
                 case "heading_open":
@@ -145,8 +146,10 @@ class _Reader:
                 case "table_open" | "tr_open":
                     rows.append([])
                 case "table_close":
-                    yield replace(self._block(_table(rows[1:])), solid=True)
-                    rows = []
+                    yield replace(self._block(_table(rows[1:], sides)), solid=True)
+                    rows, sides = [], []
+                case "th_open":
+                    sides.append(str(token.attrs.get("style", "")))
                 case _:
                     self._nest(token)
 
@@ -227,15 +230,20 @@ def _code(token: Token) -> Content:
     return coloured(code, language)
 
 
-def _table(rows: Sequence[Sequence[Content]]) -> Content:
-    """Rows in columns, the first one bold. Long cells are shortened."""
+def _table(rows: Sequence[Sequence[Content]], sides: Sequence[str]) -> Content:
+    """Rows in columns, the first one bold. Long cells are shortened. `sides` has the parser's style of each column."""
     short = [[cell.truncate(_WIDEST_CELL, ellipsis=True) for cell in row] for row in rows]
     widths = [max(cell.cell_length for cell in column) for column in zip_longest(*short, fillvalue=Content(""))]
-    lines = [_row(row, widths) for row in short]
+    lines = [_row(row, widths, sides) for row in short]
     head = Content(lines[0].plain, [*lines[0].spans, Span(0, len(lines[0]), "bold")])
     return Content("\n").join([head, *lines[1:]])
 
 
-def _row(row: Sequence[Content], widths: Sequence[int]) -> Content:
-    padded = [cell.extend_right(width - cell.cell_length) for cell, width in zip(row, widths, strict=False)]
-    return Content(" │ ").join(padded)
+def _row(row: Sequence[Content], widths: Sequence[int], sides: Sequence[str]) -> Content:
+    return Content(" │ ").join(map(_padded, row, widths, sides))
+
+
+def _padded(cell: Content, width: int, side: str) -> Content:
+    room = width - cell.cell_length
+    before = {"text-align:right": room, "text-align:center": room // 2}.get(side, 0)
+    return (Content(" " * before) + cell).extend_right(room - before)

@@ -43,6 +43,8 @@ _TAGS = {
     *("div", "span"),
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
+_SIDES = {"text-align:right": "right", "text-align:center": "centre"}
+"""How a column of a table stands, by what the parser says of it: no page takes styles from a text."""
 _BARE, _TASK = "bare", "task"
 """A link that shows its whole address; an item of a list that is done or not."""
 _TASK_MARK = re.compile(r"\[([ xX])\] ")
@@ -132,7 +134,13 @@ def _clean(html: str) -> str:
         html,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        allowed_classes={"span": {f"code-{colour}" for colour in COLOURS}, "a": {_BARE}, "li": {_TASK}},
+        allowed_classes={
+            "span": {f"code-{colour}" for colour in COLOURS},
+            "a": {_BARE},
+            "li": {_TASK},
+            "th": {*_SIDES.values()},
+            "td": {*_SIDES.values()},
+        },
         url_schemes=_SCHEMES,
         url_relative="deny",
         attribute_filter=_own_names_unlinked,
@@ -180,6 +188,12 @@ def _mark_tasks(state: StateCore) -> None:
         if found := _TASK_MARK.match(first.content):
             item.attrSet("class", _TASK)
             first.content = ("☐ " if found[1] == " " else "☑ ") + first.content[found.end() :]
+
+
+def _align_columns(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type in ("th_open", "td_open") and (side := _SIDES.get(str(token.attrs.get("style")))):
+            token.attrs = {"class": side}
 
 
 def _make_printable(tokens: Sequence[Token]) -> None:
@@ -231,6 +245,7 @@ def _parser() -> MarkdownIt:
         parser.linkify.add(schema, None)
     parser.core.ruler.at("linkify", _link_addresses)
     parser.core.ruler.push("tasks", _mark_tasks)
+    parser.core.ruler.push("columns", _align_columns)
     parser.disable(["image", "html_block", "html_inline"])
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)
