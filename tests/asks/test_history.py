@@ -207,6 +207,19 @@ def test_what_cannot_be_saved_is_told_with_the_answer_in_it(tmp_path: Path) -> N
         history.save(tmp_path, "Where?", "precious")
 
 
+def test_what_lies_outside_of_the_project_by_a_link_is_neither_told_nor_written_to(tmp_path: Path) -> None:
+    other, cloned, third = (tmp_path / name for name in ("other", "cloned", "third"))
+    file = history.save(other, "Which password?", "hunter2")
+    cloned.mkdir()
+    (cloned / history.FOLDER.parent).symlink_to(other / history.FOLDER.parent)
+    (third / history.FOLDER).mkdir(parents=True)
+    (third / history.FOLDER / "linked.yaml").symlink_to(file)
+    assert [history.summarize(project).total for project in (other, cloned, third)] == [1, 0, 0]
+    with pytest.raises(HistoryError, match=r"leads out of the project by a link\. The user's answer was: yes"):
+        history.save(cloned, "Really?", "yes")
+    assert list(file.parent.iterdir()) == [file]
+
+
 def test_what_is_no_ordinary_file_of_ordinary_size_is_left_out(tmp_path: Path) -> None:
     folder = tmp_path / history.FOLDER
     history.save(tmp_path, "Here?", "yes")

@@ -52,6 +52,10 @@ def save(project: Path, question: str, answer: str) -> Path:
         _texts(HistoryEntry(timestamp=stamp, question=question, answer=answer))
     )
     folder = project / FOLDER
+    if not _is_inside(folder, project):
+        raise HistoryError(
+            f"The answer was not saved: {folder} leads out of the project by a link. The user's answer was: {answer}"
+        )
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _add(folder, now, text.encode())
@@ -63,7 +67,7 @@ def save(project: Path, question: str, answer: str) -> Path:
 
 def summarize(project: Path, limit: int | None = None) -> Summary:
     """All pairs of the project, oldest first; with a limit the newest so many."""
-    entries = sorted(_entries(project / FOLDER), key=lambda entry: (_moment(entry), entry.timestamp))
+    entries = sorted(_entries(project), key=lambda entry: (_moment(entry), entry.timestamp))
     kept = entries if limit is None else entries[len(entries) - min(limit, len(entries)) :]
     head = (
         f"# Question/Answer History\n# Generated: {_rfc3339(datetime.now(UTC))}\n# Total Q&A Pairs: {len(entries)}\n\n"
@@ -123,9 +127,17 @@ def _make_durable(folder: Path) -> None:
         os.close(opened)
 
 
-def _entries(folder: Path) -> Iterator[HistoryEntry]:
-    for file in sorted(folder.glob("*.y*ml")):
+def _is_inside(path: Path, project: Path) -> bool:
+    """Whether it is the project's own. By a link, a repository could show the answers of another project, or have them
+    written there."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(project))
+
+
+def _entries(project: Path) -> Iterator[HistoryEntry]:
+    for file in sorted((project / FOLDER).glob("*.y*ml")):
         try:
+            if not _is_inside(file, project):
+                raise ValueError("it leads out of the project by a link")
             yield _entry(file)
         except (OSError, ValueError, yaml.YAMLError) as error:
             logger.warning("Left out %s: %s", file.name, str(error).splitlines()[0] if str(error) else type(error))
