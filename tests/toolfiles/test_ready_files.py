@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from sayso.errors import InvalidInput
 from sayso.toolfiles.argv import build_argv
 from sayso.toolfiles.guidance import description
 from sayso.toolfiles.leaves import Leaf, leaves
@@ -237,6 +238,19 @@ def test_git_takes_a_commit_message_of_any_kind(repository: Path) -> None:
     assert call("git_commit", {"message": message}, repository).returncode == 0
     shown = run(["git", "log", "-1", "--format=%B"], repository).stdout
     assert shown.rstrip("\n") == message
+
+
+@pytest.mark.parametrize("path", ["/etc/hosts", "../outside", "src/../../outside", "./../outside", ".."])
+def test_git_compares_no_files_that_are_not_the_projects(tmp_path: Path, path: str) -> None:
+    def words(*commits: str) -> tuple[str, ...]:
+        given = {"commits": list(commits)}
+        return build_argv(LEAVES["git_diff"], given, project=tmp_path, roots=[tmp_path], folder=tmp_path).argv
+
+    for commits in (("HEAD", path), (path,)):
+        with pytest.raises(InvalidInput, match="commits"):
+            words(*commits)
+    for commits in (("HEAD~1", "origin/main"), ("v1.2..feature/a.b",), (":/fix it",), ("@{u}", "HEAD:./a")):
+        assert words(*commits)[-len(commits) :] == commits
 
 
 def test_git_shows_what_the_tools_say(repository: Path) -> None:
