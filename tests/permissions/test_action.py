@@ -202,6 +202,20 @@ def test_what_the_diff_of_an_edit_shows_in_one_piece_is_not_told_again(given_inp
     assert {label.removeprefix("Input ") for label in told if label.startswith("Input")} == set(left)
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("count", "told_again"), [(40, False), (80, True)])
+def test_an_edit_that_is_not_long_is_shown_in_one_piece(known: bool, count: int, told_again: bool) -> None:
+    kept = "".join(f"line {number}\n" for number in range(count))
+    given = {"file_path": "/srv/f", "old_string": f"a\n{kept}b", "new_string": f"A\n{kept}B"}
+    text = f"before\n{given['old_string']}\nafter\n{kept}"
+    file = SeenFile(path="/srv/f", was="sha256 1", text=text if known else None)
+    shown = read(wanted_action(Permission(tool="Edit", given=given), "/srv", file))
+    assert shown["Change"].count("\n@@ ") == 1 + told_again
+    assert {"Input old_string", "Input new_string"} & shown.keys() == (
+        {"Input old_string", "Input new_string"} if told_again else set()
+    )
+
+
 LINES = st.lists(st.sampled_from(["a", "b", "", "-x", "+y", "@@ z", "\x1b[8m", "c\r", "c\\r", "\u202e"]), max_size=9)
 
 

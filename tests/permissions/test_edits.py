@@ -141,7 +141,7 @@ def test_an_edit_with_more_in_it_than_a_diff_shows_is_left_as_it_is() -> None:
 
 
 def test_where_an_edit_has_no_place_in_the_file_no_part_of_it_has_line_numbers() -> None:
-    before = [f"line {number}\n" for number in range(40)]
+    before = [f"line {number}\n" for number in range(80)]
     edit = {"old_string": "".join(before), "new_string": "".join(["first\n", *before[1:-1], "last\n"])}
     change = edits.change("Edit", {"file_path": "/f", **edit}, None)
     assert change

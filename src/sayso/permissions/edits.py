@@ -17,6 +17,10 @@ CONTEXT = 3
 MOST_COMPARED = 20_000
 """Lines beyond which the changed part is not compared line by line, which would take too long."""
 
+MOST_WHOLE = 60
+"""Lines up to which the text of an edit is shown in one piece, with what it leaves as it is: that reads better than a
+diff with gaps and then all of it again. In a longer one, what changes would be hard to find."""
+
 _THOROUGH = 2_000
 """Lines up to which every one of them counts in a comparison."""
 
@@ -76,13 +80,28 @@ def _if_boolean(given: Mapping[str, Any], name: str) -> set[str]:
 def _edited(path: str, edits: Sequence[Mapping[str, Any]], before: str | None) -> str:
     after = _after(edits, before)
     if after is not None:
-        return unified(path, before, after)
+        return unified(path, before, after, _place(edits, before or ""))
     return "\n".join([*_header(path, before), *(line for edit in edits for line in _placeless(edit))])
+
+
+def _place(edits: Sequence[Mapping[str, Any]], before: str) -> range | None:
+    """The lines of the one place that an edit changes, if these are to be shown in one piece."""
+    old = edits[0]["old_string"]
+    if len(edits) > 1 or not old or (edits[0].get("replace_all") and before.count(old) > 1):
+        return None
+    start = before.index(old)
+    place = range(before.count("\n", 0, start), len(_lines(before[: start + len(old)])))
+    return place if _is_short(edits[0]) else None
+
+
+def _is_short(edit: Mapping[str, Any]) -> bool:
+    return all(edit[name].count("\n") < MOST_WHOLE for name in ("old_string", "new_string"))
 
 
 def _placeless(edit: Mapping[str, Any]) -> Iterator[str]:
     """The hunks of an edit whose place in the file is not known: the numbers of its own lines would mislead."""
-    hunks = list(_hunks(_lines(edit["old_string"]), _lines(edit["new_string"])))
+    old = _lines(edit["old_string"])
+    hunks = list(_hunks(old, _lines(edit["new_string"]), range(len(old)) if _is_short(edit) else None))
     for line in hunks or ["@@"]:
         yield f"@@ {_where(edit)} @@" if line.startswith("@@") else line
 
@@ -127,9 +146,10 @@ def _is_meant(given: Mapping[str, Any], place: int, cell: Mapping[str, Any]) -> 
     return bool(named) and all(type(value) is type(meant[key]) and value == meant[key] for key, value in named.items())
 
 
-def unified(path: str, before: str | None, after: str) -> str:
-    """The change from one text to the other: empty for a file that is not there, None for one that is not known."""
-    lines = list(_hunks(_lines(before or ""), _lines(after)))
+def unified(path: str, before: str | None, after: str, whole: range | None = None) -> str:
+    """The change from one text to the other: empty for a file that is not there, None for one that is not known. The
+    lines `whole`, in which all of it takes place, are shown in one piece."""
+    lines = list(_hunks(_lines(before or ""), _lines(after), whole))
     nothing = "(no change)" if before is not None else "(all that is there now goes, and nothing comes in its place)"
     return "\n".join([*_header(path, before), *(lines or [nothing])])
 
@@ -143,8 +163,8 @@ def _lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
-def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    for group in _groups(old, new):
+def _hunks(old: Sequence[str], new: Sequence[str], whole: range | None) -> Iterator[str]:
+    for group in _groups(old, new, whole):
         (_, from_old, _, from_new, _), (_, _, to_old, _, to_new) = group[0], group[-1]
         yield f"@@ -{_span(from_old, to_old)} +{_span(from_new, to_new)} @@"
         for kind, i1, i2, j1, j2 in group:
@@ -158,12 +178,15 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 Opcode = tuple[str, int, int, int, int]
 
 
-def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[Opcode]]:
-    """What changed, in groups with a little of what is around them. What is the same at both ends is not compared."""
+def _groups(old: Sequence[str], new: Sequence[str], whole: range | None) -> Iterator[Sequence[Opcode]]:
+    """What changed, in groups with a little of what is around them. What is the same at both ends is not compared. With
+    `whole` it is one group, which has all of these lines."""
     same = _same(old, new)
     shorter = min(len(old), len(new)) - same
     tail = min(_same(old[::-1], new[::-1]), shorter)
     lead, trail = min(CONTEXT, same), min(CONTEXT, tail)
+    if whole is not None:
+        lead, trail = max(lead, same - whole.start), max(trail, tail - (len(old) - whole.stop))
     i1, i2, j2 = same - lead, len(old) - tail + trail, len(new) - tail + trail
     size = i2 - i1 + j2 - i1
     if size <= MOST_COMPARED:
@@ -171,7 +194,8 @@ def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[Opcode]
 
         # Taking the most frequent lines for noise makes longer diffs, but without that large files take for ever.
         matcher = SequenceMatcher(None, old[i1:i2], new[i1:j2], autojunk=size > _THOROUGH)
-        for group in matcher.get_grouped_opcodes(CONTEXT):
+        is_one = whole is not None and old != new
+        for group in [matcher.get_opcodes()] if is_one else matcher.get_grouped_opcodes(CONTEXT):
             yield [(kind, a + i1, b + i1, c + i1, d + i1) for kind, a, b, c, d in group]
     else:
         yield [
