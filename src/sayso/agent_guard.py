@@ -9,13 +9,16 @@ shell that an agent's client marks as its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from sayso import config as settings
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask, Settler
 from sayso.clients import IN_A_SHELL
+from sayso.config import Config
 from sayso.desks import Desks
-from sayso.errors import NotYours
+from sayso.errors import ConfigError, NotYours
 from sayso.process_table import environment
 from sayso.processes import ProcessName, ancestry, servers_beside, this_host
 
@@ -72,7 +75,7 @@ def _refusal(wanted: str, why: str) -> str:
 def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName]:
     from sayso.running.folder import read_runner
 
-    yield from (client for pid, client in servers_beside(line).items() if _serves_our_store(pid))
+    yield from (client for pid, client in servers_beside(line).items() if _serves_our_store(pid, desks.config))
     here = this_host()
     for ask in desks.asks.inbox(most=1000):
         if ask.asker.pid and ask.asker.host == here:
@@ -84,17 +87,27 @@ def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName
             yield ProcessName(pid=runner.pid, started=str(runner.started))
 
 
-def _serves_our_store(pid: int) -> bool:
-    """Whether a server works on the store that this process does, as far as its environment tells."""
+def _serves_our_store(pid: int, config: Config) -> bool:
+    """Whether a server works on the store that this process does, as far as its environment tells. By its settings and
+    not by its variables: whoever runs this command can tell the same place in another way."""
     theirs = dict(part.split("=", 1) for part in os.fsdecode(environment(pid)).split("\0") if "=" in part)
-    return not theirs or _store_in(theirs) == _store_in(os.environ)
+    home = theirs.get("HOME") or os.path.expanduser("~")
+    # As they are by default there, and not by the home of this process.
+    places = {"XDG_CONFIG_HOME": os.path.join(home, ".config"), "XDG_STATE_HOME": os.path.join(home, ".local", "state")}
+    told = {**places, **{name: value for name, value in theirs.items() if value}}
+    if (named := told.get("SAYSO_STATE_DIR", "")).startswith("~"):
+        told["SAYSO_STATE_DIR"] = named.replace("~", home, 1)
+    try:
+        return not theirs or _store_of(settings.load(environ=told, cwd=Path("/"))) == _store_of(config)
+    except ConfigError:
+        return True
 
 
-def _store_in(variables: Mapping[str, str]) -> tuple[str, str]:
-    """Where the store is by these: the same place may be told in several ways, or in none."""
-    home = variables.get("HOME") or os.path.expanduser("~")
-    states = variables.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
-    folder = variables.get("SAYSO_STATE_DIR") or os.path.join(states, "sayso")
-    return os.path.realpath(folder.replace("~", home, 1) if folder.startswith("~") else folder), variables.get(
-        "SAYSO_STORE", ""
-    )
+def _store_of(config: Config) -> str:
+    """What every way to tell of a store has in common: its file, or the name of its database."""
+    if not config.store:
+        return os.path.realpath(config.database)
+    from urllib.parse import parse_qs, urlsplit
+
+    parts = urlsplit(config.store)
+    return parse_qs(parts.query).get("dbname", [parts.path.strip("/")])[-1]

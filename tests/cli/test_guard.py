@@ -105,7 +105,8 @@ server = subprocess.Popen(["sayso", "server"], stdin=subprocess.PIPE, stdout=sub
 server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
 server.stdin.flush()
 server.stdout.readline()
-ran = subprocess.run(["sh", "-c", "sayso web --api-token --user ada; exit $?"], capture_output=True, text=True)
+words = " ".join([*sys.argv[1:], "sayso web --api-token --user ada; exit $?"])
+ran = subprocess.run(["sh", "-c", words], capture_output=True, text=True)
 print(ran.returncode, ran.stdout, ran.stderr)
 server.stdin.close()
 server.wait()
@@ -113,10 +114,14 @@ server.wait()
 
 
 @pytest.mark.finding("F-32")
-def test_a_client_with_a_server_of_its_own_makes_no_token(home: Home) -> None:
+@pytest.mark.parametrize("other_words", [False, True], ids=["", "though it tells of the store in other words"])
+def test_a_client_with_a_server_of_its_own_makes_no_token(home: Home, other_words: bool) -> None:
     assert home.run("user", "add", "ada").code == 0
+    settings = home.project / "settings.toml"
+    settings.write_text(f'state_dir = "{home.state}"')
+    nowhere = ["SAYSO_STATE_DIR=", f"HOME={home.project}", f"XDG_STATE_HOME={home.project}", f"SAYSO_CONFIG={settings}"]
     ran = subprocess.run(
-        [sys.executable, "-c", AS_AGENT],
+        [sys.executable, "-c", AS_AGENT, *(nowhere if other_words else [])],
         capture_output=True,
         text=True,
         env=home.env,
