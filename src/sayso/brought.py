@@ -49,7 +49,7 @@ class Used(StrEnum):
     """One of which it is not known what it would use."""
 
 
-_OF_AGENTS = (
+OF_AGENTS = (
     (Used.CODEX, ".codex"),
     (Used.GEMINI, ".gemini"),
     (Used.OPENCODE, ".opencode"),
@@ -57,8 +57,8 @@ _OF_AGENTS = (
     *((Used.COPILOT, f".github/{name}") for name in ("agents", "copilot", "extensions", "hooks", "skills")),
     (Used.COPILOT, ".copilot"),
 )
-"""The folders all of which an agent reads."""
-_FILES_OF_AGENTS = (
+"""The folders all of which an agent reads. No rule lets an agent change what lies there (`rules/uses.py`)."""
+FILES_OF_AGENTS = (
     (Used.OPENCODE, "opencode.json"),
     (Used.OPENCODE, "opencode.jsonc"),
     (Used.COPILOT, ".github/mcp.json"),
@@ -165,8 +165,8 @@ def _places(config: Config, project: Path) -> Iterator[tuple[Used, Path]]:
         # Claude Code keeps whole checkouts in `.claude/worktrees`, and takes nothing from them.
         worktrees = folder / ".claude" / "worktrees"
         yield from ((Used.CLAUDE, file) for file in _below(folder / ".claude", left_out=worktrees))
-        yield from ((used, file) for used, place in _OF_AGENTS for file in _below(folder / place))
-        yield from ((used, folder / name) for used, name in _FILES_OF_AGENTS)
+        yield from ((used, file) for used, place in OF_AGENTS for file in _below(folder / place))
+        yield from ((used, folder / name) for used, name in FILES_OF_AGENTS)
 
 
 def _tool_folders(config: Config, project: Path) -> Iterator[Path]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sayso.brought import FILES_OF_AGENTS, OF_AGENTS
 from sayso.config import Config
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.judge import RuleJudge, sandbox_of
@@ -227,6 +228,11 @@ def test_what_no_rule_allows_is_what_the_documents_list() -> None:
     for name in (*listed, *map(str.upper, listed)):
         for meant in (f"Edit({name})", f"Edit(src/{name}/x)", f"Bash(cp x src/{name})", f"Bash(cp x {name}/y)"):
             assert ruling(rules, meant).why == PROTECTED, meant
+
+
+def test_no_rule_allows_what_has_to_be_trusted_to_be_used() -> None:
+    for _, name in (*OF_AGENTS, *FILES_OF_AGENTS):
+        assert effect('[[rule]]\nallow = ["Edit(**)"]', f"Edit({name})") == "ask", name
 
 
 def test_what_reads_without_naming_files_is_asked_only_where_a_rule_guards_files_from_being_read() -> None:

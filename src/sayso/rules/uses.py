@@ -31,7 +31,23 @@ _LOOKED_INTO = ("shell", "edit", "read", "fetch")
 _SEARCHES = ("Grep", "Glob")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 PROTECTED_NAMES = (
-    *(".git", ".github/workflows", ".husky", ".sayso", ".claude", ".codex", ".cursor", ".gemini", ".qwen", ".opencode"),
+    *(".git", ".github/workflows", ".github/agents", ".github/copilot", ".github/extensions", ".github/hooks"),
+    *(".github/skills", ".github/mcp.json", ".github/copilot-instructions.md", ".devcontainer", ".agents", ".copilot"),
+    *(
+        ".windsurf",
+        ".windsurfrules",
+        ".zed",
+        ".clinerules",
+        ".cursorrules",
+        ".husky",
+        ".sayso",
+        ".claude",
+        ".codex",
+        ".cursor",
+        ".gemini",
+        ".qwen",
+        ".opencode",
+    ),
     *(".kiro", ".vscode", ".idea", ".mcp.json", "opencode.json", "opencode.jsonc"),
     *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
 )
