@@ -75,6 +75,20 @@ def test_nothing_wider_is_proposed_where_further_words_may_do_something_else(lin
     assert proposals(shell(line), use_of(shell(line), PAPER)) == ((f"Bash({line})",),)
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"kind": "edit", "tool": "Write", "data": {"input": {"file_path": "src/a\u00a0b", "content": ""}}},
+        {"kind": "edit", "tool": "Write", "data": {"input": {"file_path": "/", "content": ""}}},
+        {"kind": "shell", "tool": "Bash", "data": {"input": {"command": "ls \"it's\"'\"'"}}},
+        {"kind": "mcp", "tool": "mcp__files__*", "data": {"input": {}}},
+    ],
+)
+def test_nothing_wider_is_proposed_for_what_cannot_be_named_as_it_is(action: dict[str, Any]) -> None:
+    here = {**action, "folder": "/project"}
+    assert proposals(here, use_of(here, PAPER)) == ()
+
+
 def test_what_it_would_have_matched_can_be_told() -> None:
     patterns = like(example("Bash(npm test -- x)", "/project"))
     assert would_allow(patterns, example("Bash(npm test)", "/elsewhere"))

@@ -42,8 +42,9 @@ _Written = Callable[[Command], str]
 
 def proposals(action: PlainAction, use: ToolUse) -> tuple[Patterns, ...]:
     """Rules that would allow this action, the narrowest first: for nothing but the same, and for the like of it."""
-    told = (_rule(action, use, _exactly, _whole_path), _rule(action, use, _words, _folder))
-    return tuple(dict.fromkeys(found for found in told if found))
+    same, alike = _rule(action, use, _exactly, _whole_path), _rule(action, use, _words, _folder)
+    # What cannot be named as it is has no rule to begin with: a wider one in that place would pass for it.
+    return tuple(dict.fromkeys(found for found in (same, alike) if found)) if same else ()
 
 
 def like(action: PlainAction) -> Patterns:
@@ -76,7 +77,7 @@ def _patterns(action: PlainAction, use: ToolUse, words: _Written, way: Callable[
         yield f"WebFetch(domain:{use.domain})"
     elif kind == "command" and use.commands and not use.beyond_words:
         yield from (f"{tool}({written})" for each in use.commands if (written := _exactly(each)))
-    elif kind in ("mcp", "command", "sequence"):
+    elif kind in ("mcp", "command", "sequence") and "*" not in tool:
         yield tool
 
 
@@ -148,7 +149,7 @@ def _folder(path: UsedPath) -> str:
 
 def _whole_path(path: UsedPath) -> str:
     """The file as a pattern names it, or all of the folder."""
-    if not path.real or set(path.real) & set("[]{}!\\*?"):
+    if not path.real or path.real == "/" or set(path.real) & set("[]{}!\\*?"):
         return ""
     below = "**" if path.is_whole_folder else ""
     if path.real == path.project:
