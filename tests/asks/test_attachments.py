@@ -15,6 +15,7 @@ from tests.test_pictures import PNG, SECRET, exif, photo
 from sayso.asks import handed_files
 from sayso.asks.attachments import PART, AttachmentLimits
 from sayso.asks.desk import AskDesk
+from sayso.asks.draft import Draft, Said, to_json
 from sayso.asks.model import Answer, Ask, Attachment, Kind, NewAsk, Question
 from sayso.asks.new_attachments import prepared, safe_name
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
@@ -67,6 +68,17 @@ def test_what_was_added_and_not_sent_is_gone_once_the_answer_is_sent(desk: AskDe
     assert desk.attachment(left.id, bens.id, "ben")[1] == b"three"
     with pytest.raises(NotFound):
         desk.attachment(left.id, bens.id, "anna")
+
+
+def test_what_a_draft_names_that_was_not_sent_goes_with_the_draft(desk: AskDesk) -> None:
+    left = opened(desk)
+    one, two = (desk.add_attachment(left.id, "anna", f"{name}.txt", name.encode()) for name in ("one", "two"))
+    elsewhere = Draft().put(left.questions[0], Said(attachments=(one,)))
+    desk.keep_draft(left.id, "anna", to_json(left, elsewhere))
+    desk.answer(left.id, answered_with(two), ANNA)
+    assert {*desk.added(left.id, "anna")} == {one, two}
+    desk.keep_draft(left.id, "anna", "")
+    assert desk.added(left.id, "anna") == (two,)
 
 
 def test_nobody_sends_what_another_has_added_or_nobody_has(desk: AskDesk) -> None:

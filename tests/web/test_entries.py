@@ -127,3 +127,20 @@ def test_a_draft_goes_on_with_what_was_entered_elsewhere_since_its_page_was_made
     assert from_json(ask, second["begun"]).of(question).text == "Ulm or Bonn!"
     assert keep("", second["begun"]) == {"begun": "", "grew": False}
     assert house.desk.draft(ask.id, USER) == "", "what is emptied is forgotten"
+
+
+def test_what_was_entered_elsewhere_stays_to_be_seen_when_it_is_not_what_was_sent(house: House) -> None:
+    asks = [house.ask(text(f"Where {number}?")) for number in range(2)]
+    call = partial(house.web.call, cookie=f"{house.cookie_name}={house.session()}", host=house.host_of())
+    csrf = re.findall(r'name="csrf" value="(\w+)"', call("GET", f"/asks/{asks[0].id}").text)[0]
+    for ask, words in zip(asks, ("Bonn", "Ulm and more"), strict=True):
+        file = house.desk.keep_attachment(ask.id, USER, "map.txt", b"From Ulm to Bonn")
+        elsewhere = Said(text="Ulm", own=True, attachments=(file,) if words == "Bonn" else ())
+        house.desk.keep_draft(ask.id, USER, to_json(ask, Draft().put(ask.questions[0], elsewhere)))
+        sent = {"csrf": csrf, "settle": "answer", "q0-own": words, "begun": "", "shown": mark(ask)}
+        assert call("POST", f"/asks/{ask.id}", form=sent).status == 303
+    told, known = (call("GET", f"/asks/{ask.id}").text.partition("What you had entered")[2] for ask in asks)
+    assert "Ulm" in told
+    assert "map.txt" in told
+    assert not known, "all of it was sent"
+    assert house.desk.added(asks[1].id, USER) == ()

@@ -84,11 +84,13 @@ def drop(tx: Transaction, ask_id: str, person: str, attachment_id: str) -> None:
     tx.run("drop_attachment", ask_id=ask_id, person=person, id=attachment_id)
 
 
-def settled(tx: Transaction, ask_id: str, person: str, answers: Iterable[Answer]) -> None:
-    """Of what the person had added, keep what they sent."""
+def settled(tx: Transaction, ask_id: str, person: str, answers: Iterable[Answer], draft: str = "") -> None:
+    """Of what the person had added, keep what they sent, and what their draft names: they may have begun that
+    elsewhere, where it was not sent."""
     sent = {each.id for answer in answers for each in answer.attachments}
     for unused in of_person(tx, ask_id, person).keys() - sent:
-        drop(tx, ask_id, person, unused)
+        if unused not in draft:
+            drop(tx, ask_id, person, unused)
 
 
 def found(tx: Transaction, ask: Ask, person: str, answers: Iterable[Answer]) -> tuple[Answer, ...]:

@@ -462,10 +462,12 @@ class AskDesk:
         What is kept then: another one where `only_over` is not true of it, because they went on elsewhere meanwhile."""
 
         def work(table: AskTable) -> str:
-            if only_over and (there := _draft(table.tx, ask_id, person)) and not only_over(there):
+            there = _draft(table.tx, ask_id, person) if only_over or not body else ""
+            if only_over and there and not only_over(there):
                 return there
             if not body:
                 table.tx.run("drop_draft", ask_id=ask_id, person=person)
+                _drop_unsent(table, ask_id, person, there)
             elif table.tx.one("ask_by_id", id=ask_id):
                 # As JSON, because PostgreSQL takes no NUL in a text.
                 table.tx.run("put_draft", ask_id=ask_id, person=person, body=json.dumps(body), now=table.now)
@@ -640,7 +642,8 @@ class AskDesk:
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[AskTable, Ask], Outcome]) -> Ask:
         def work(table: AskTable) -> Ask:
             settled = settling.settle(table, ask_id, state, by, lambda ask: outcome(table, ask))
-            attachments.settled(table.tx, ask_id, by.person, settled.outcome.answers if settled.outcome else ())
+            sent = settled.outcome.answers if settled.outcome else ()
+            attachments.settled(table.tx, ask_id, by.person, sent, _draft(table.tx, ask_id, by.person))
             return settled
 
         return self.change(work)
@@ -672,6 +675,14 @@ def _inbox(table: AskTable, after: Ask | None, most: int, person: str | None, **
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])
+
+
+def _drop_unsent(table: AskTable, ask_id: str, person: str, draft: str) -> None:
+    """The files of a draft that is gone, where the person has settled the ask without them."""
+    row = table.tx.one("ask_by_id", id=ask_id) if draft else None
+    ask = rows.read(row) if row else None
+    if ask and ask.questions and ask.outcome and ask.outcome.person == person:
+        attachments.settled(table.tx, ask_id, person, ask.outcome.answers)
 
 
 def _draft(tx: Transaction, ask_id: str, person: str) -> str:

@@ -91,6 +91,11 @@ def merged(before: Draft, ours: Draft, theirs: Draft) -> Draft:
     )
 
 
+def is_told_by(before: Draft, ours: Draft, theirs: Draft) -> bool:
+    """Whether what was entered elsewhere has nothing that ours has not."""
+    return is_same(merged(before, ours, theirs), ours)
+
+
 def _merged(before: Said, ours: Said, theirs: Said) -> Said:
     if ours == before:
         return theirs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import Draft, answers, from_json, is_same, merged, to_json, with_known
+from sayso.asks.draft import Draft, answers, from_json, is_same, is_told_by, merged, to_json, with_known
 from sayso.asks.model import Ask, Question, Settler
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.permissions.action import Action, AllowScope
@@ -222,11 +222,15 @@ class SettlingScreen(SaysoScreen[None]):
             self._settling = False
 
     async def _settle_once(self, work: Callable[[AskDesk], Ask]) -> Ask | None:
-        ask, settler = self.ask, self.shared.settler
+        ask, settler, ours, before = self.ask, self.shared.settler, self.draft, from_json(self.ask, self._kept)
+
+        def is_known(there: str) -> bool:
+            return is_told_by(before, ours, from_json(ask, there))
 
         def settle_and_forget(desk: AskDesk) -> Ask:
             settled = work(desk)
-            desk.keep_draft(ask.id, settler.person, "")
+            # What was entered elsewhere and not sent stays to be seen.
+            desk.keep_draft(ask.id, settler.person, "", only_over=is_known)
             return settled
 
         try:

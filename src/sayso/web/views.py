@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from sayso.asks.crowds import Folded, short_name
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import Draft, from_json, is_same, merged, to_json
+from sayso.asks.draft import Draft, from_json, is_same, is_told_by, merged, to_json
 from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.permissions.verdict import verdict_of
@@ -168,7 +168,7 @@ async def settle(request: Request) -> Response:
         return await show(now, entries, refused=too_late(now, visitor.user), status=409)
     except InvalidInput as error:
         return await show(ask, entries, refused=str(error), status=422)
-    await site.do(site.desk.keep_draft, ask.id, visitor.user, "")
+    await site.do(_forget, site.desk, ask, visitor.user, entries, fields)
     await news_of(request).delivered(settled)
     return RedirectResponse(await after_settling(request, visitor, ask, fields.one("crowd")), 303)
 
@@ -257,6 +257,15 @@ def _keep_both(desk: AskDesk, ask: Ask, person: str, before: Draft, ours: Draft)
         theirs = from_json(ask, there)
         ours, before = merged(before, ours, theirs), theirs
     return ours
+
+
+def _forget(desk: AskDesk, ask: Ask, person: str, entries: Draft, fields: Fields) -> None:
+    """Forget the draft, unless the person has entered more elsewhere: that was not sent, and they are told so."""
+    if not fields.all(BEGUN):
+        desk.keep_draft(ask.id, person, "")
+        return
+    before, sent = from_json(ask, fields.one(BEGUN)), _with_begun(ask, entries, fields)
+    desk.keep_draft(ask.id, person, "", only_over=lambda there: is_told_by(before, sent, from_json(ask, there)))
 
 
 def _with_begun(ask: Ask, entries: Draft, fields: Fields) -> Draft:
