@@ -65,7 +65,7 @@ def test_a_lost_ring_is_made_good_by_the_look(store: SqliteStore, file: Path, mo
         assert other.do("wait", 0.1) is False
 
 
-def test_what_was_rolled_back_or_only_read_rings_no_bell(store: SqliteStore, bell: Bell) -> None:
+def test_what_was_rolled_back_or_changed_nothing_rings_no_bell(store: SqliteStore, bell: Bell) -> None:
     def fail(tx: Transaction) -> None:
         tx.run("put_surface", process="1-a", surface="terminal", person="anna", now=1)
         raise RuntimeError
@@ -73,6 +73,7 @@ def test_what_was_rolled_back_or_only_read_rings_no_bell(store: SqliteStore, bel
     with pytest.raises(RuntimeError):
         store.write(fail)
     assert AskDesk(store).open_surfaces() == []
+    store.write(lambda tx: tx.run("drop_surface", process="1-a"))
     assert not bell.wait(0)
 
 
@@ -370,6 +371,14 @@ def test_among_more_rings_than_a_bell_can_hold_there_may_be_one_for_everybody(be
     listener.close()
 
 
+def test_as_many_rings_as_a_bell_can_hold_may_be_for_everybody(bell: Bell, file: Path) -> None:
+    with OtherProcess(file) as other:
+        for number in range(socket_bell._MANY_RINGS):
+            other.do("leave", f"Question {number}?")
+    assert bell.wait(25)
+    assert bell.named is None
+
+
 def test_nobody_goes_to_sleep_while_a_change_is_half_written(bell: Bell, file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
@@ -383,13 +392,20 @@ def test_nobody_goes_to_sleep_while_a_change_is_half_written(bell: Bell, file: P
 def test_where_the_system_does_not_tell_the_bell_looks_every_second_and_says_why(
     store: SqliteStore, bell: SocketBell, file: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
+    tries = []
+
     def refuse(_: object) -> int:
+        tries.append("watch")
         raise OSError("inotify has no more to give")
+
+    def tells_all(_: object) -> bool:
+        tries.append("tells_all")
+        return False
 
     if trouble == "no more of them":
         monkeypatch.setattr(socket_bell, "watch", refuse)
     else:
-        monkeypatch.setattr(socket_bell, "tells_all", lambda _: False)
+        monkeypatch.setattr(socket_bell, "tells_all", tells_all)
     heard, other = threading.Event(), SqliteStore(file)
     listener = Listener(bell, heard.set, about=bell.process)
     _lose_the_ring(monkeypatch)
@@ -397,6 +413,7 @@ def test_where_the_system_does_not_tell_the_bell_looks_every_second_and_says_why
     assert heard.wait(25)
     listener.close()
     other.close()
+    assert len(tries) == 1, "it tries again after a minute"
     assert ("inotify" in bell.why_untold()) is (trouble == "no more of them")
     assert bell.why_untold()
 

@@ -28,7 +28,7 @@ from sayso.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from sayso.store import open_store
+from sayso.store import open_store, sqlite
 from sayso.store.sqlite import SqliteStore
 from sayso.store.store import Transaction
 
@@ -321,3 +321,21 @@ def _own_by_somebody_without_rights(folder: Path) -> int:
     for path in (folder, *folder.rglob("*")):
         os.chown(path, nobody.pw_uid, nobody.pw_gid)
     return nobody.pw_uid
+
+
+def test_who_meets_others_at_a_new_file_waits_for_them() -> None:
+    class Met:
+        """A connection that SQLite refuses the log until the others have it."""
+
+        refusals = 3
+
+        def execute(self, _: str) -> None:
+            if self.refusals:
+                self.refusals -= 1
+                refused = sqlite3.OperationalError("database is locked")
+                refused.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise refused
+
+    met = Met()
+    sqlite._write_ahead(met)  # type: ignore[arg-type]
+    assert met.refusals == 0

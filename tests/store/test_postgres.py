@@ -44,6 +44,23 @@ def test_a_commit_of_another_process_wakes_this_one(store: PostgresStore, postgr
     assert not bell.wait(0)
 
 
+def test_a_ring_names_whom_it_is_for_or_is_for_everybody(store: PostgresStore) -> None:
+    def change(tx: Transaction) -> None:
+        tx.run("put_surface", process="1-a", surface="terminal", person="anna", now=1)
+
+    def change_for(tx: Transaction) -> None:
+        tx.wake_only("7-b", "8-c")
+        change(tx)
+
+    bell = store.bell()
+    store.write(change_for)
+    assert bell.wait(25)
+    assert bell.named == frozenset({"7-b", "8-c"})
+    store.write(change)
+    assert bell.wait(25)
+    assert bell.named is None
+
+
 def test_what_was_rolled_back_rings_no_bell(store: PostgresStore) -> None:
     def fail(tx: Transaction) -> None:
         tx.run("put_surface", process="1-a", surface="terminal", person="anna", now=1)
