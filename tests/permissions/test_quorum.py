@@ -4,6 +4,7 @@ edit, a no, a time that is over or a yes taken back count as they say."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -14,16 +15,17 @@ from tests.permissions.test_desk import PUSH, QUESTION
 
 from sayso.accounts import Accounts
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Ask, NewAsk, Settler, State
+from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
 from sayso.asks.quorum import Demand, Quorum, deciders, next_escalation, yeses_of
 from sayso.chain import LogKind
 from sayso.cli.web import yourself
-from sayso.config import system_user
+from sayso.config import Config, system_user
 from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.parts import rules_part
+from sayso.permissions.rules_here import Rules
 from sayso.permissions.verdict import Decision, allowed_by, verdict_of
 from sayso.records import replace
 from sayso.store import Store
@@ -260,6 +262,20 @@ def test_a_stand_in_does_not_count_for_the_one_whose_agent_it_is(place: Place) -
     ask = place.ask(replace(TWO, not_asker=True), whose="ada")
     with pytest.raises(InvalidInput):
         place.yes(ask, "eve")
+
+
+def test_a_stand_in_does_not_count_for_them_either_where_the_page_knows_them_by_another_name(
+    place: Place, tmp_path: Path
+) -> None:
+    own = yourself(Accounts(place.store), "ada of the page")
+    config = Config(project=tmp_path, user_dir=tmp_path, state_dir=tmp_path)
+    config.user_rules.write_text(f'[[rule]]\nask = ["Bash(git *)"]\napprovers = ["{own}", "cy"]\nnot_asker = true')
+    place.desk.delegate(own, "eve", place.now + MINUTE)
+    desk = PermissionDesk(place.asks, Rules(config))
+    ask = place.asks.hold(asking(OPEN, PUSH, quorum=desk.by_rules(PUSH, Asker(project=str(tmp_path))).quorum)).ask
+    with pytest.raises(InvalidInput, match=r"eve cannot allow this\. It takes a yes of cy\."):
+        place.yes(ask, "eve")
+    assert place.yes(ask, "cy").state is State.ANSWERED
 
 
 def test_the_card_says_who_has_agreed_who_is_awaited_and_which_rule_says_so(place: Place) -> None:

@@ -57,6 +57,8 @@ class Quorum:
     demands: tuple[Demand, ...]
     whose: str = ""
     """The account of the person whose agent asks, as its token or its system's user says; empty where nobody knows."""
+    other_names: tuple[str, ...] = ()
+    """What else that person is called, on the page."""
     all_people: tuple[str, ...] = ()
     """Everyone who can decide here, where that is known: on one machine."""
     stand_ins: tuple[str, ...] = ()
@@ -79,8 +81,11 @@ class Quorum:
         deciders = demand.deciders(yes.at - asked_at)
         if not deciders or yes.person in deciders:
             return (yes.person,)
-        out = self.whose if demand.not_asker else ""
-        return tuple(name for name in yes.stands_for if name in deciders and name != out)
+        return tuple(name for name in yes.stands_for if name in deciders and name not in self.left_out(demand))
+
+    def left_out(self, demand: Demand) -> set[str]:
+        """The names of whoever does not count."""
+        return {self.whose, *self.other_names} if demand.not_asker else set()
 
     def is_of_asker(self, yes: Yes) -> bool:
         """Whether it is a yes of the person whose agent asks."""
@@ -99,8 +104,7 @@ class Quorum:
             return False
         named = {*demand.people, *demand.escalate_to} if demand.people else {*self.all_people}
         able = named & {*self.all_people} if self.all_people else named
-        out = {self.whose} if demand.not_asker else set()
-        return not named or len(able - out) >= demand.need
+        return not named or len(able - self.left_out(demand)) >= demand.need
 
     def named(self, age: int) -> tuple[str, ...]:
         """Everyone who is asked by name so many milliseconds after it was asked; empty where anyone is."""
@@ -156,7 +160,7 @@ def quorum_of(ask: Ask | NewAsk) -> Quorum | None:
         Demand(**{**each, "people": tuple(each["people"]), "escalate_to": tuple(each["escalate_to"])})
         for each in plain["demands"]
     )
-    others = {key: tuple(plain[key]) for key in ("all_people", "stand_ins")}
+    others = {key: tuple(plain.get(key, ())) for key in ("other_names", "all_people", "stand_ins")}
     return Quorum(demands=demands, whose=plain["whose"], **others)
 
 

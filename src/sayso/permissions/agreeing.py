@@ -111,7 +111,8 @@ def _named(ask: Ask, yes: Yes, by: Settler) -> Settler:
 
 
 def _refused(quorum: Quorum, yes: Yes, age: int) -> InvalidInput:
-    names = [name for name in quorum.named(age) if not (name == quorum.whose and _excludes_asker(quorum))]
+    left_out = {name for demand in quorum.demands for name in quorum.left_out(demand)}
+    names = [name for name in quorum.named(age) if name not in left_out]
     who = f"a yes of {', '.join(names)}" if names else "somebody else's yes"
     text = NOT_ONES_OWN if quorum.is_of_asker(yes) and _excludes_asker(quorum) else NOT_ASKED
     return _invalid(text.format(person=yes.person, who=who))

@@ -98,10 +98,12 @@ class PermissionDesk:
 
         def work(table: AskTable) -> Quorum:
             users = [row for row in table.tx.all("users") if row["revoked_at"] is None]
+            account = agreeing.account_of(table.tx, whose)
             people = {row["name"] if row["name"] in named else row["account"] or row["name"] for row in users}
             return Quorum(
                 demands=demands,
-                whose=agreeing.account_of(table.tx, whose),
+                whose=account,
+                other_names=tuple(row["name"] for row in users if account and row["account"] == account),
                 all_people=tuple(sorted({*people, system_user()})) if one_machine else (),
                 stand_ins=tuple(each.delegate for each in delegations.now(table) if each.person in named),
             )

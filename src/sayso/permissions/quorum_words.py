@@ -107,7 +107,7 @@ def _awaited(quorum: Quorum, demand: Demand, counted: dict[str, str], say: Say) 
     rest = demand.need - len(counted)
     if rest <= 0:
         return say(ENOUGH)
-    out = {*counted, *([quorum.whose] if demand.not_asker else [])}
+    out = {*counted, *quorum.left_out(demand)}
     left = [name for name in demand.people if name not in out]
     return say(AWAITED_OF if left else AWAITED).format(count=rest, people=", ".join(left))
 
