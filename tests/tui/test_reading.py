@@ -6,8 +6,11 @@ import pytest
 from tests.tui.harness import NAME, Place, select, until
 from tests.tui.test_permissions import shell, wanted
 
-from sayso.asks.model import State
+from sayso.asks.model import Ask, State
 from sayso.records import replace
+from sayso.tui.markdown import Block
+from sayso.tui.outline import preview
+from sayso.tui.shared import Shared
 
 pytestmark = pytest.mark.anyio
 MANY_LINES = shell("\n".join(f"echo {number}" for number in range(90)))
@@ -61,6 +64,30 @@ async def test_the_preview_is_read_by_keys_and_says_how_much_is_below(place: Pla
         await anna.sees("more line")
         await anna.press("ctrl+d")
         await anna.sees_not("more line")
+
+
+async def test_who_reads_on_in_the_preview_stays_there_when_something_else_is_asked(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = list[str]()
+
+    def counted(shared: Shared, ask: Ask) -> list[Block]:
+        drawn.append(ask.id)
+        return preview(shared, ask)
+
+    monkeypatch.setattr("sayso.tui.inbox.preview", counted)
+    place.ask(replace(NAME, text=LONG))
+    async with place.inbox((120, 24)) as anna:
+        await anna.sees("Paragraph 1.", "more lines")
+        await anna.press("J")
+        await anna.sees_not("Paragraph 1.")
+        before = len(drawn)
+        place.ask(select("Another?"))
+        await anna.sees("Another?")
+        await until(lambda: len(drawn) > before, anna.screen)
+        await anna.press("x")
+        await anna.sees("1 marked")
+        assert "Paragraph 1." not in anna.screen()
 
 
 async def test_a_preview_that_is_all_in_view_offers_no_reading_on(place: Place) -> None:

@@ -286,7 +286,8 @@ class InboxScreen(SaysoScreen[None]):
             item = self.query_one(AskList).item
             if self.has_class("-wide"):
                 self.query_one("#preview", Prose).show(self._previewed(item) if item else ())
-                self.query_one("#beside").scroll_home(animate=False)
+                if not item or item.id != self._looked_at:  # else somebody may have read on in it
+                    self.query_one("#beside").scroll_home(animate=False)
             self.call_after_refresh(self._look, item)
 
     def _look(self, item: Entry | None) -> None:
