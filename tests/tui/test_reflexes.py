@@ -476,6 +476,19 @@ async def test_an_agent_that_opens_the_inbox_decides_on_no_permission_of_another
     assert place.now(held).state is State.PENDING
 
 
+@pytest.mark.finding("F-32")
+async def test_an_agent_that_opens_the_inbox_leaves_nothing_there_that_a_person_would_take_for_their_own(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = place.ask(NAME)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    async with place.inbox() as agent:
+        await agent.open()
+        await agent.type("drop the tables")
+        await agent.sees("an agent may not answer what a person is asked")
+    assert place.desk.draft(held.ask.id, place.config.person) == ""
+
+
 async def test_what_changes_behind_a_dialog_does_not_hold_up_what_is_confirmed_in_it(place: Place) -> None:
     held = wanted(place, shell("\n".join(f"echo {n}" for n in range(40))))
     async with place.inbox((60, 20)) as anna:

@@ -13,7 +13,7 @@ from textual.content import Content
 from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Attachment, Kind, Question
 from sayso.asks.quorum import has_agreed
-from sayso.errors import InvalidInput, NotFound, StoreError
+from sayso.errors import InvalidInput, NotFound, NotYours, StoreError
 from sayso.permissions.action import Action, AllowScope, action_of, takes_changes
 from sayso.permissions.editing import EditText, edited, to_edit
 from sayso.records import replace
@@ -357,8 +357,8 @@ class AnswerScreen(SettlingScreen):
 
     async def _forget(self, file: str) -> None:
         ask_id, person = self.ask.id, self.shared.config.person
-        with suppress(NotFound, StoreError):  # what is not sent goes with the ask
-            await self.do(lambda desk: desk.drop_attachment(ask_id, person, file))
+        with suppress(NotFound, NotYours, StoreError):  # what is not sent goes with the ask
+            await self.enter_at_desk(lambda desk: desk.drop_attachment(ask_id, person, file))
 
     def action_skip(self) -> None:
         """Leave the question out, unless words were written for it or files attached: those would be lost with nobody

@@ -21,7 +21,7 @@ from textual.widgets import Input
 
 from sayso.asks.model import Ask, Attachment
 from sayso.asks.new_attachments import from_disk
-from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, StoreError
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, Problem, StoreError
 from sayso.text import file_size, one_line
 from sayso.tui.bars import TextLine
 from sayso.tui.rows import Rows
@@ -106,7 +106,7 @@ class AttachDialog(ModalScreen[None]):
                 added = await self._added(typed)
         except InvalidInput as error:
             self._fail(InvalidInput([Problem(path="", text=each.text) for each in error.problems]))
-        except (AlreadySettled, NotFound, StoreError) as error:
+        except (AlreadySettled, NotFound, NotYours, StoreError) as error:
             self._fail(error)
         else:
             if self.is_attached:
@@ -118,7 +118,7 @@ class AttachDialog(ModalScreen[None]):
     async def _added(self, typed: str) -> Attachment:
         ask_id, person, most = self._ask.id, self._shared.config.person, self._shared.config.attachments_bytes
         name, data = await asyncio.to_thread(from_disk, typed, most)
-        return await self._shared.link.do(lambda desk: desk.add_attachment(ask_id, person, name, data))
+        return await self._shared.link.enter(lambda desk: desk.add_attachment(ask_id, person, name, data))
 
     def _fail(self, error: Exception) -> None:
         if isinstance(error, StoreError):

@@ -567,9 +567,11 @@ class InboxScreen(SaysoScreen[None]):
     async def _keep(self, ask: Ask, body: str) -> None:
         board, person = self.shared.board, self.shared.config.person
         try:
-            await self.do(lambda desk: desk.keep_draft(ask.id, person, body))
+            await self.enter_at_desk(lambda desk: desk.keep_draft(ask.id, person, body))
         except StoreError:
             board.unsaved[ask.id] = body
+        except NotYours as error:
+            self.warn(self.shared.explained(error))
         if not body:
             board.drafts.discard(ask.id)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
-from sayso.errors import NotFound, StoreError
+from sayso.errors import NotFound, NotYours, StoreError
 from sayso.tui.shared import Shared
 
 if TYPE_CHECKING:
@@ -124,8 +124,10 @@ class InboxWatcher:
         board, person = self._shared.board, self._shared.config.person
         marked, going = set(board.drafts), set(board.outgoing)
         saved = {} if self._shared.link.unwritable else dict(board.unsaved)
-        for ask_id, body in saved.items():
-            desk.keep_draft(ask_id, person, body)
+        with suppress(NotYours):
+            for ask_id, body in saved.items():
+                self._shared.link.refuse_agents()
+                desk.keep_draft(ask_id, person, body)
         snoozed = desk.snoozed(person)
         put_off, known = {each.ask.id for each in snoozed}, {ask.id for ask in board.asks}
         asks = [ask for ask in _all_as_they_are(desk, board.all) if ask.id not in put_off]

@@ -16,7 +16,7 @@ from sayso.asks.model import Ask, Settler
 from sayso.bridge import Threads
 from sayso.config import Config
 from sayso.desks import LOOK_EVERY, Desks, Listener, open_desks
-from sayso.errors import SaysoError, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from sayso.errors import NotYours, SaysoError, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
     from sayso.operations.reader import OperationReader
@@ -42,6 +42,8 @@ class Link:
         self._watched: frozenset[str] = frozenset()
         self._identity: Identity = None
         self._seen = True
+        self._is_persons = False
+        self._refused: NotYours | None = None
         self.unwritable: StoreError | None = None
         """Why nothing can be kept just now, though it can be read."""
         # Begun now, while the screen is built. What goes wrong is told to the first who asks.
@@ -81,6 +83,16 @@ class Link:
 
         return await self.do(settle)
 
+    async def enter(self, work: Callable[[AskDesk], T]) -> T:
+        """Keep what was entered and not sent, unless this is the terminal of an agent: a person would find it in their
+        inbox as their own."""
+
+        def entered(desk: AskDesk) -> T:
+            self.refuse_agents()
+            return work(desk)
+
+        return await self.do(entered)
+
     def watch_over(self, processes: frozenset[str]) -> None:
         """When one of these dies, let go of what it holds; the ring that follows shows it."""
         self._watched = processes
@@ -105,6 +117,21 @@ class Link:
         self._thread.close(patience=_GOODBYE_SECONDS)
 
     # In the thread
+
+    def refuse_agents(self) -> None:
+        """Raise NotYours where an agent has started this process. It is looked for once, and recorded once."""
+        if self._refused:
+            raise self._refused
+        if not self._is_persons:
+            from sayso.agent_guard import refuse_agents  # a person who only looks has no use for it
+
+            assert self._desks is not None
+            try:
+                refuse_agents(self._desks, "answer what a person is asked")
+            except NotYours as error:
+                self._refused = error
+                raise
+            self._is_persons = True
 
     def _open_early(self) -> None:
         with suppress(SaysoError):

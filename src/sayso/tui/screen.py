@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from textual import on
@@ -164,16 +164,19 @@ class SaysoScreen(Screen[ScreenResultType]):
 
     async def do(self, work: Callable[[AskDesk], T]) -> T:
         """Have the desk do something. When the store is away, the banner says so too."""
-        try:
-            return await self.shared.link.do(work)
-        except StoreError as error:
-            self.app.post_message(Trouble(error))
-            raise
+        return await self._told_of_trouble(self.shared.link.do(work))
+
+    async def enter_at_desk(self, work: Callable[[AskDesk], T]) -> T:
+        """The same for what a person has entered and not sent, which no agent may."""
+        return await self._told_of_trouble(self.shared.link.enter(work))
 
     async def settle(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> Ask:
         """The same for settling an ask, which no agent does that may not."""
+        return await self._told_of_trouble(self.shared.link.settle_ask(ask, self.shared.settler, work))
+
+    async def _told_of_trouble(self, doing: Awaitable[T]) -> T:
         try:
-            return await self.shared.link.settle_ask(ask, self.shared.settler, work)
+            return await doing
         except StoreError as error:
             self.app.post_message(Trouble(error))
             raise

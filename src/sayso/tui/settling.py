@@ -69,12 +69,17 @@ class SettlingScreen(SaysoScreen[None]):
             return
         ask_id, person = self.ask.id, self.shared.config.person
         try:
-            there = await self.do(lambda desk: desk.keep_draft(ask_id, person, body, only_over=self._is_as_kept))
+            there = await self.enter_at_desk(
+                lambda desk: desk.keep_draft(ask_id, person, body, only_over=self._is_as_kept)
+            )
             if there != body:
                 await self._go_on_with(there)
                 return
         except StoreError:
             board.unsaved[ask_id] = body
+            return
+        except NotYours as error:
+            self.warn(self.shared.explained(error))
             return
         self._kept = body
         board.unsaved.pop(ask_id, None)
