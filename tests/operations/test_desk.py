@@ -350,6 +350,17 @@ def test_people_see_what_is_theirs_or_anybodys(operations: OperationDesk) -> Non
     assert {each.tool for each in operations.recent(person="anna")} == {"annas", "anybodys"}
 
 
+def test_what_an_agent_ran_that_has_ended_since_is_found(operations: OperationDesk, clock: FakeClock) -> None:
+    early, late, running = (operations.open_running(new(name)) for name in ("early", "late", "running"))
+    other = operations.open_running(new("other", asker=replace(AGENT, agent="another")))
+    operations.end(early.id, DONE)
+    clock.forward(HOUR)
+    since = clock.now
+    for ended in (late, other):
+        operations.end(ended.id, DONE)
+    assert [each.tool for each in operations.ended_of(running.asker, since)] == ["late"]
+
+
 def fill(operations: OperationDesk, clock: FakeClock, sizes: list[int]) -> list[Operation]:
     """Ended operations an hour apart, with so much output each, the oldest first."""
     ended = []
