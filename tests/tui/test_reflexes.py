@@ -486,6 +486,7 @@ async def test_an_agent_that_opens_the_inbox_leaves_nothing_there_that_a_person_
         await agent.open()
         await agent.type("drop the tables")
         await agent.sees("an agent may not answer what a person is asked")
+        assert place.desk.open_surfaces() == [], "nobody counts as there, who would not be notified then"
     assert place.desk.draft(held.ask.id, place.config.person) == ""
 
 

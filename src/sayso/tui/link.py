@@ -5,6 +5,7 @@ A store that goes away is dropped and looked for again at the next call; one tha
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Settler
 from sayso.bridge import Threads
+from sayso.clients import IN_A_SHELL
 from sayso.config import Config
 from sayso.desks import LOOK_EVERY, Desks, Listener, open_desks
 from sayso.errors import NotYours, SaysoError, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
@@ -41,7 +43,8 @@ class Link:
         self._last_sign = self._last_round = 0.0
         self._watched: frozenset[str] = frozenset()
         self._identity: Identity = None
-        self._seen = True
+        # In a shell that is marked as an agent's nobody looks at it: people are told of what is asked all the same.
+        self._seen = self._can_be_seen = not any(map(os.environ.get, IN_A_SHELL))
         self._is_persons = False
         self._refused: NotYours | None = None
         self.unwritable: StoreError | None = None
@@ -178,8 +181,8 @@ class Link:
                 self.unwritable = error
 
     def _show_up(self) -> None:
-        self._seen = True
-        if self._desks is not None:
+        self._seen = self._can_be_seen
+        if self._desks is not None and self._seen:
             with suppress(SaysoError):
                 self._desks.asks.show_up(SURFACE, self._config.person)
 
