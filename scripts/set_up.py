@@ -50,6 +50,7 @@ def main() -> None:
 def _set_up(lock: Path) -> None:
     began = time.monotonic()
     print(f"Setting up {VENV.name}, once: fetching the packages of {lock} and checking their hashes.", flush=True)
+    VENV.mkdir(exist_ok=True)  # make may do the same at this moment, which `venv` does not expect
     venv.create(VENV, symlinks=True)
     if not (_by_uv(lock) or _by_pip(lock)):
         sys.exit("The packages could not be fetched. pip says why above; run this again when that is fixed.")
