@@ -9,7 +9,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +184,10 @@ class FakeCodex:
         self.line.close()
 
     def close(self) -> None:
+        with suppress(OSError):  # else it goes on listening for as long as a thread waits for somebody to come
+            self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
+        self.path.unlink(missing_ok=True)
         if self._line:
             self._line.close()
 

@@ -25,6 +25,7 @@ from sayso.agents.model import EventKind, RunState
 from sayso.clock import now_ms
 from sayso.desks import open_desks
 from sayso.roster import agent_id
+from sayso.running.folder import is_running
 from sayso.text import iso_time
 
 SAID: list[dict[str, Any]] = [
@@ -551,6 +552,7 @@ def test_nothing_of_a_shared_session_is_told_twice_whenever_it_is_joined_and_wha
         terminal.ends()
         assert home.ended(conversation).id == theirs.id
         process_of(theirs).kill()
+    home.until_true(lambda: not is_running(theirs.folder))
     visitor.go_on(conversation, "Still there?")
     copied = home.ended(conversation)
     assert "goes on here in a copy" in notices(home, conversation)[0]
