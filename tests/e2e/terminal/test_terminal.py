@@ -225,7 +225,7 @@ def test_an_agent_that_is_killed_shows_as_gone_and_can_still_be_answered(place: 
         anna.keys("1")
         anna.sees("Check your answers")
         anna.keys("Enter")
-        anna.sees("it gets your answer when it asks the same again")
+        anna.sees("it gets this when it asks the same again")
         with suppress(Exception):
             call.result(WAIT)
 
