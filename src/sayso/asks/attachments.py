@@ -5,7 +5,7 @@ Functions of one transaction, for the desk. What is taken at all, and what is ke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sayso.asks.model import PERMISSION_TAKES_NONE, Answer, Ask, Attachment, NewAttachment
@@ -84,13 +84,17 @@ def drop(tx: Transaction, ask_id: str, person: str, attachment_id: str) -> None:
     tx.run("drop_attachment", ask_id=ask_id, person=person, id=attachment_id)
 
 
-def settled(tx: Transaction, ask_id: str, person: str, answers: Iterable[Answer], draft: str = "") -> None:
+def settled(
+    tx: Transaction, ask_id: str, person: str, answers: Iterable[Answer], draft: Callable[[], str] = str
+) -> None:
     """Of what the person had added, keep what they sent, and what their draft names: they may have begun that
     elsewhere, where it was not sent."""
     sent = {each.id for answer in answers for each in answer.attachments}
-    for unused in of_person(tx, ask_id, person).keys() - sent:
-        if unused not in draft:
-            drop(tx, ask_id, person, unused)
+    unsent = of_person(tx, ask_id, person).keys() - sent
+    kept = draft() if unsent else ""
+    for each in unsent:
+        if each not in kept:
+            drop(tx, ask_id, person, each)
 
 
 def found(tx: Transaction, ask: Ask, person: str, answers: Iterable[Answer]) -> tuple[Answer, ...]:

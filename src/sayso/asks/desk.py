@@ -643,7 +643,7 @@ class AskDesk:
         def work(table: AskTable) -> Ask:
             settled = settling.settle(table, ask_id, state, by, lambda ask: outcome(table, ask))
             sent = settled.outcome.answers if settled.outcome else ()
-            attachments.settled(table.tx, ask_id, by.person, sent, _draft(table.tx, ask_id, by.person))
+            attachments.settled(table.tx, ask_id, by.person, sent, lambda: _draft(table.tx, ask_id, by.person))
             return settled
 
         return self.change(work)

@@ -131,36 +131,36 @@ def _in_batches(blocks: Sequence[HistoryBlock]) -> Iterator[Sequence[HistoryBloc
 def _looked_up(tx: Transaction, wanted: Wanted, run: Sequence[HistoryBlock], before: Place, most: int) -> list[Row]:
     run = [block for block in run if block.after < before]
     members = _members(tx, wanted, run)
+    places = {block.number + unit: block for block in run for unit in range(block.units)}
     found: list[Row] = []
     waiting: list[int] = []
     for block in reversed(run):
         bits = members[block.number]
         if bits.bit_count() > block.size * _MANY:
-            found += _fetched(tx, wanted, run, before, waiting)
+            found += _fetched(tx, wanted, places, before, waiting)
             waiting = []
             found += _read_through(tx, wanted, block.after, min(before, _following(block.last)), most)
             bits = 0
         for number in _numbers(bits, block.number):
             waiting.append(number)
             if len(waiting) == _FETCHED:
-                found += _fetched(tx, wanted, run, before, waiting)
+                found += _fetched(tx, wanted, places, before, waiting)
                 waiting = []
                 if len(found) >= most:
                     break
         if len(found) >= most:
             return found[:most]
-    return (found + _fetched(tx, wanted, run, before, waiting))[:most]
+    return (found + _fetched(tx, wanted, places, before, waiting))[:most]
 
 
 def _fetched(
-    tx: Transaction, wanted: Wanted, run: Sequence[HistoryBlock], before: Place, numbers: list[int]
+    tx: Transaction, wanted: Wanted, places: Mapping[int, HistoryBlock], before: Place, numbers: list[int]
 ) -> list[Row]:
     """Those of these asks that are wanted. One that has ended anew since is found where it stands now."""
     if not numbers:
         return []
     named = _named("number", numbers, _FETCHED)
     rows = tx.all("history_members", **named, **wanted.parameters, before_time=before[0], before_id=before[1])
-    places = {block.number + unit: block for block in run for unit in range(block.units)}
     standing = [row for row in rows if _stands_in(row, places[row["number"] // BLOCK])]
     return sorted(standing, key=place_of, reverse=True)
 
