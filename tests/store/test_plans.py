@@ -254,19 +254,32 @@ def test_they_cost_the_same_on_postgresql(addresses: tuple[str, str], query: str
     assert many <= few + 30, f"{few} pages with {FEW} ended asks, {many} with {MANY}"
 
 
-@pytest.mark.parametrize("query", OF_A_PERSON)
-def test_ten_thousand_agents_of_others_cost_a_person_nothing_on_postgresql(postgres: Server, query: str) -> None:
+@pytest.fixture(scope="module")
+def pages_read(postgres: Server) -> dict[str, dict[str, int]]:
+    """For each of a person's queries: with nobody else, with many others of whom PostgreSQL does not know yet, and when
+    it does. What has ended says nothing to it about who owns what is open."""
+    many = f"SELECT generate_series(1, {OTHERS}) AS n"
     with postgres.new_database() as address:
         PostgresStore(address).close()
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(_fill(f"SELECT generate_series(1, {PENDING}) AS n", "pending").encode())
-            alone = _pages_read(address, query)
-            connection.execute(_fill(f"SELECT generate_series(1, {OTHERS}) AS n", "others").encode())
-            connection.execute(_fill_roster(f"SELECT generate_series(1, {OTHERS}) AS n").encode())
+            alone = {query: _pages_read(address, query) for query in OF_A_PERSON}
+            connection.execute(_fill(f"SELECT generate_series(1, {5 * OTHERS}) AS n", "ended").encode())
+            connection.execute(_fill(many, "others").encode())
+            connection.execute(_fill_roster(many).encode())
+            unknown = {query: _pages_read(address, query) for query in OF_A_PERSON}
             connection.execute("VACUUM ANALYZE asks")
             connection.execute("VACUUM ANALYZE roster")
-        among = _pages_read(address, query)
-    assert among <= alone + 30, f"{alone} pages alone, {among} among {OTHERS} of others"
+        known = {query: _pages_read(address, query) for query in OF_A_PERSON}
+    return {query: {"alone": alone[query], "unknown": unknown[query], "known": known[query]} for query in OF_A_PERSON}
+
+
+@pytest.mark.parametrize("query", OF_A_PERSON)
+def test_ten_thousand_agents_of_others_cost_a_person_nothing_on_postgresql(
+    pages_read: dict[str, dict[str, int]], query: str
+) -> None:
+    pages = pages_read[query]
+    assert max(pages["unknown"], pages["known"]) <= pages["alone"] + 30, pages
 
 
 def test_a_look_up_is_planned_for_its_own_values_and_nothing_after_it(addresses: tuple[str, str]) -> None:

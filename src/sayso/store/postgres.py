@@ -53,6 +53,7 @@ class SharedConnections:
             # It would try again later and later; whoever wants a connection tries at once, so that it is back at once.
             reconnect_timeout=0,
             reconnect_failed=self._note_failure,
+            configure=_configure,
             check=_check,
             open=True,
         )
@@ -81,6 +82,11 @@ class SharedConnections:
 
     def _note_failure(self, _: ConnectionPool[Connection]) -> None:
         self._failures += 1
+
+
+def _configure(connection: Connection) -> None:
+    # To compile a query takes longer than any of ours, and what `look_up` forbids looks dear enough for it.
+    connection.execute("SET jit = off")
 
 
 def _check(connection: Connection) -> None:

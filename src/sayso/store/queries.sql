@@ -85,8 +85,11 @@ WITH crowded AS (SELECT put_by, client, project {questions_open} AND owner IN ('
 -- part: decided_by
 deciders <> '' AND replace(deciders, ',' || CAST(:person AS TEXT) || ',', '') <> deciders
 
+-- part: waited_for
+wait_id IS NOT NULL AND state = 'pending'
+
 -- part: attended
-wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
+wait_process IS NOT NULL AND {waited_for}
 
 -- part: unattended
 state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
@@ -94,24 +97,24 @@ state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
 -- name: inbox_attended
 -- The first part of the inbox: agents that are blocked until somebody answers.
 {crowded}
-SELECT * FROM asks WHERE {attended} {page_of_inbox};
+SELECT * FROM asks WHERE version > 0 AND {attended} {page_of_inbox};
 
 -- name: inbox_unattended
 -- The other part: what nobody waits for.
 {crowded}
-SELECT * FROM asks WHERE {unattended} {page_of_inbox};
+SELECT * FROM asks WHERE version > 0 AND {unattended} {page_of_inbox};
 
 -- name: inbox_attended_of
 -- Of a person: what is asked of anybody, of them, and what they are to decide about, each from an index of its own.
 {crowded_of}
 SELECT * FROM (SELECT * FROM asks WHERE state IN ('pending', 'timed_out') AND owner = ''
-               AND {attended} {page_of_inbox}) AS of_anybody
+               AND {waited_for} {page_of_inbox}) AS of_anybody
 UNION ALL
 SELECT * FROM (SELECT * FROM asks WHERE state IN ('pending', 'timed_out') AND owner = :person AND owner <> ''
-               AND {attended} {page_of_inbox}) AS of_them
+               AND {waited_for} {page_of_inbox}) AS of_them
 UNION ALL
 SELECT * FROM (SELECT * FROM asks WHERE state IN ('pending', 'timed_out') AND {decided_by}
-               AND owner NOT IN ('', :person) AND {attended} {page_of_inbox}) AS decided_by_them
+               AND owner NOT IN ('', :person) AND {waited_for} {page_of_inbox}) AS decided_by_them
 ORDER BY created_at, id LIMIT :most;
 
 -- name: inbox_unattended_of
@@ -153,7 +156,7 @@ FROM ({open_crowds} AND owner IN ('', :person)
       GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd;
 
 -- name: inbox_versions
-SELECT id, version FROM asks WHERE state IN ('pending', 'timed_out') ORDER BY created_at, id;
+SELECT id, version FROM asks WHERE state IN ('pending', 'timed_out') AND version > 0 ORDER BY created_at, id;
 
 -- name: inbox_size
 SELECT count(*) AS size FROM asks WHERE state IN ('pending', 'timed_out');
