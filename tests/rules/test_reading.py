@@ -174,7 +174,12 @@ def test_what_wants_a_sandbox_is_asked_where_there_is_none() -> None:
         ("mcp__github__get_issue", "allow"),
         ("mcp__github__delete", "ask"),
         ("mcp__githubx__get_issue", "ask"),
+        ("mcp__github__get__issue", "ask"),
+        ("mcp__files__read", "allow"),
+        ("mcp__files__other__read", "ask"),
+        ("mcp__files___read", "ask"),
         ("mcp__prod__anything", "deny"),
+        ("mcp__prod__any__thing", "deny"),
         ("deploy(./deploy.sh staging)", "allow"),
         ("deploy(./deploy.sh prod)", "ask"),
         ("deploy(git push --force)", "deny"),
@@ -190,7 +195,7 @@ def test_patterns_mean_what_the_documents_say(meant: str, verdict: str) -> None:
 deny = ["Read(secrets/)", "Read(id_rsa)", "WebFetch(domain:bad.com)", "mcp__prod", "Bash(git push --force *)"]
 [[rule]]
 allow = ["Edit(src/**)", "Read(README.md)", "Read(//etc/hosts)", "Grep(logs/**)", "WebFetch(domain:docs.example.com)",
-  "mcp__github__get_*", "deploy(./deploy.sh staging *)", "WebSearch"]
+  "mcp__github__get_*", "mcp__files", "deploy(./deploy.sh staging *)", "WebSearch"]
 """
     assert effect(rules, meant) == verdict
 

@@ -53,7 +53,7 @@ class Pattern:
 
     def covers(self, use: ToolUse) -> bool:
         """Whether all of the use is certainly meant, but for what is said of single commands (`covers_command`)."""
-        if not self._is_of(use.names):
+        if not self._is_surely_of(use.names):
             return False
         match self.about:
             case About.NOTHING:
@@ -69,7 +69,7 @@ class Pattern:
         """Whether this one command of the use is certainly meant."""
         if self.about is not About.WORDS:
             return self.covers(use)
-        return self._is_of(use.names) and not use.beyond_words and self.means(words)
+        return self._is_surely_of(use.names) and not use.beyond_words and self.means(words)
 
     def means(self, words: Command) -> bool:
         """Whether exactly this command is meant, with every option that matters named."""
@@ -116,6 +116,13 @@ class Pattern:
 
     def _is_of(self, names: frozenset[str]) -> bool:
         return self.name in names or ("*" in self.name and any(map(self._named.fullmatch, names)))
+
+    def _is_surely_of(self, names: frozenset[str]) -> bool:
+        """The same, where a name can be read in one way only: `mcp__a__b__c` may be of a server `a` or of `a__b`."""
+        if "*" not in self.name or self.name == "*":
+            return self._is_of(names)
+        parts = self.name.count("__")
+        return self._is_of(frozenset(name for name in names if name.count("__") == parts and "___" not in name))
 
     def _covers_path(self, path: UsedPath) -> bool:
         seen = self._seen(path.real, path.project) if path.real else None
