@@ -156,6 +156,8 @@ def test_deceiving_characters_are_spelt_out() -> None:
 
 def test_a_headline_has_the_words_without_the_marks() -> None:
     assert plain_line("# Title\n\nSome\n**bold** `code`\n\n```\nx = 1\n```") == "Title Some bold code x = 1"
+    assert plain_line("Which price?\n\n|Thing|Price|\n|-|-|\n|Tea|3|\n\nSay.") == "Which price?"
+    assert plain_line("|Thing|Price|\n|-|-|\n|Tea|3|") == "Thing Price Tea 3"
 
 
 @pytest.mark.parametrize("spelt", ["sayso-", "SAYSO-", "%73ayso-", "s\u00adayso-", "\uff53ayso-"])

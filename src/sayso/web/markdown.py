@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 from urllib.parse import unquote
 
@@ -94,11 +94,13 @@ def heading_of(text: str) -> Heading | None:
 
 @lru_cache(maxsize=1024)
 def plain_line(text: str, width: int = 200) -> str:
-    """The words of a text on one line, without its marks."""
+    """The words of a text on one line, without its marks, and up to its first table: cells in a row tell nothing."""
     start = printable(text[:_HEADLINE_CHARACTERS])
     if not _is_tame(start):
         return one_line(start, width)
-    return one_line(" ".join(_words(_PARSER.parse(start))) or start, width)
+    tokens = _PARSER.parse(start)
+    before_tables = takewhile(lambda token: token.type != "table_open", tokens)
+    return one_line(" ".join(_words(before_tables)) or " ".join(_words(tokens)) or start, width)
 
 
 def unbroken(text: str) -> Markup:
@@ -121,7 +123,7 @@ def _is_tame(text: str) -> bool:
     return text.count("[") < _MOST_BRACKETS
 
 
-def _words(tokens: Sequence[Token]) -> Iterator[str]:
+def _words(tokens: Iterable[Token]) -> Iterator[str]:
     for token in tokens:
         if token.children:
             yield "".join(_BREAKS.get(child.type, child.content) for child in token.children)
