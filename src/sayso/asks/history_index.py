@@ -89,7 +89,7 @@ def find(tx: Transaction, wanted: Wanted, before: Place, most: int) -> list[Row]
     found: list[Row] = []
     end = before
     for run in _in_batches(blocks):
-        if len(found) < most and run[-1].last < end:
+        if len(found) < most and _following(run[-1].last) < end:
             # What lies between this and what was looked at already is in no block.
             found += _read_through(tx, wanted, run[-1].last, end, most - len(found))
         if len(found) < most and run[0].after < end:
@@ -97,7 +97,7 @@ def find(tx: Transaction, wanted: Wanted, before: Place, most: int) -> list[Row]
         end = min(end, _following(run[0].after))
         if len(found) >= most:
             return found
-    return found + _read_through(tx, wanted, OLDEST, end, most - len(found))
+    return found if end <= _following(OLDEST) else found + _read_through(tx, wanted, OLDEST, end, most - len(found))
 
 
 def _following(place: Place) -> Place:
@@ -198,18 +198,32 @@ def _meant(
     kept: Mapping[str, str], size: int, grams: Iterable[str], all_of: Iterable[str], one_of: Sequence[str]
 ) -> int:
     def having(gram: str) -> int:
-        return int.from_bytes(_bits(kept.get(gram, ""), size), "little")
+        return _number(_bits(kept.get(gram, ""), size))
 
-    meant = (1 << size) - 1
-    # What takes fewer letters is quicker to read, and often leaves nothing.
-    for gram in sorted(grams, key=lambda gram: len(kept.get(gram, ""))):
-        meant = meant and meant & having(gram)
-    meant |= having(_LONG)
+    meant = _in_all([kept.get(gram, "") for gram in grams], size) | having(_LONG)
     for gram in all_of:
         meant = meant and meant & having(gram)
     if one_of and meant:
         meant &= reduce(or_, map(having, one_of))
     return meant
+
+
+def _in_all(members: Iterable[str], size: int) -> int:
+    """Which asks of a block are in all of these, as bits."""
+    bits, slots = (1 << size) - 1, None
+    # What takes fewer letters is quicker to read, and often leaves nothing. Those kept one by one come first.
+    for kept in sorted(members, key=len):
+        if kept.startswith(("#", "*")):
+            bits &= _number(_bits(kept, size))
+        else:
+            slots = set(_listed(kept)) if slots is None else slots.intersection(_listed(kept))
+            if not slots:
+                return 0
+    return bits if slots is None else bits & _number(_as_bits(slots, size))
+
+
+def _number(bits: bytes) -> int:
+    return int.from_bytes(bits, "little")
 
 
 def _numbers(bits: int, block: int) -> Iterator[int]:

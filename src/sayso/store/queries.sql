@@ -62,6 +62,11 @@ AND (CAST(:awake_for AS TEXT) IS NULL
 FROM asks WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
   {awake}
 
+-- part: their_questions_open
+-- Not said as in the index of crowds, to which it would be drawn from that of the person.
+FROM asks WHERE state IN ('pending', 'timed_out') AND length(put_by) > 0 AND permission = 0 AND owner IN ('', :person)
+  {awake}
+
 -- part: page_of_inbox
 AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:put_by AS TEXT) IS NULL
@@ -79,7 +84,7 @@ WITH crowded AS (SELECT put_by, client, project {questions_open}
                  GROUP BY put_by, client, project HAVING count(*) > :few)
 
 -- part: crowded_of
-WITH crowded AS (SELECT put_by, client, project {questions_open} AND owner IN ('', :person)
+WITH crowded AS (SELECT put_by, client, project {their_questions_open}
                  GROUP BY put_by, client, project HAVING count(*) > :few)
 
 -- part: decided_by
@@ -133,7 +138,6 @@ ORDER BY created_at, id LIMIT :most;
 SELECT put_by, client, project, count(*) AS size, min(created_at) AS first_at,
        count(CASE WHEN state = 'pending' THEN wait_id END) AS attended,
        min(CASE WHEN state = 'pending' AND wait_id IS NOT NULL THEN created_at END) AS attended_at
-{questions_open}
 
 -- part: newest_of_crowd
 SELECT newest.id FROM asks AS newest
@@ -146,13 +150,13 @@ WHERE newest.put_by = crowd.put_by AND newest.client = crowd.client AND newest.p
 -- when they stand in the inbox. Permissions are never among them.
 SELECT crowd.size, crowd.attended, crowd.first_at, crowd.attended_at,
        ({newest_of_crowd} ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1) AS newest
-FROM ({open_crowds} GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd;
+FROM ({open_crowds} {questions_open} GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd;
 
 -- name: crowds_of
 SELECT crowd.size, crowd.attended, crowd.first_at, crowd.attended_at,
        ({newest_of_crowd} AND newest.owner IN ('', :person)
         ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1) AS newest
-FROM ({open_crowds} AND owner IN ('', :person)
+FROM ({open_crowds} {their_questions_open}
       GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd;
 
 -- name: inbox_versions
