@@ -19,6 +19,16 @@ from sayso.config import Config
 from sayso.dialects import approve
 
 WITHOUT_SCRIPT = {"java_script_enabled": False}
+SHOWN_ANEW = """
+() => new Promise((done) => {
+  let changes = 0, frames = 0;
+  const observer = new MutationObserver((all) => { changes += all.length; });
+  observer.observe(document, { subtree: true, attributeFilter: ["hidden"] });
+  const next = () => (++frames < 20 ? requestAnimationFrame(next) : done(changes));
+  next();
+})
+"""
+"""How often a page that nobody touches says what is shown in it, in twenty frames."""
 
 
 def permission(house: House, command: str = "rm -rf build") -> Ask:
@@ -83,6 +93,8 @@ def test_words_of_a_no_make_it_impossible_to_allow(house: House, sign_in: SignIn
         expect(page.get_by_role("alert")).to_contain_text("so this cannot be allowed")
     assert is_open(house, ask)
     words.fill("")
+    if script:
+        assert page.evaluate(SHOWN_ANEW) == 0
     allow.click()
     expect(page.locator("#standing")).to_contain_text("by you in the browser")
     answered = house.desk.get(ask.id).outcome

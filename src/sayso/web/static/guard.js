@@ -31,7 +31,7 @@ function look(guarded, place = placeOf(guarded)) {
 }
 
 function restart(guarded, place = seen.get(guarded)?.place) {
-  if (!seen.has(guarded) && guarded.matches("[data-allow]")) inView.observe(guarded);
+  if (!seen.has(guarded)) (guarded.matches("[data-allow]") ? inView : sizes).observe(guarded);
   const known = { place, since: performance.now() };
   seen.set(guarded, known);
   guarded.setAttribute("aria-disabled", "true");
@@ -162,8 +162,13 @@ function weigh(form) {
   const no = $$("[data-no]", form).some((field) => field.value.trim());
   const unread = $$("[data-unread]", form).length > 0;
   for (const button of $$("[data-yes]", form)) button.disabled = no || unread;
-  for (const hint of $$("[data-no-hint]", form)) hint.hidden = !no;
-  for (const hint of $$("[data-unread-hint]", form)) hint.hidden = !unread;
+  for (const hint of $$("[data-no-hint]", form)) show(hint, no);
+  for (const hint of $$("[data-unread-hint]", form)) show(hint, unread);
+}
+
+// To say once more what is so would be a change of the page, after which all is looked at again, in every frame.
+function show(hint, shown) {
+  if (hint.hidden === shown) hint.hidden = !shown;
 }
 
 addEventListener("toggle", ({ target }) => {
@@ -260,7 +265,9 @@ function lookSoon() {
 }
 
 new MutationObserver(lookSoon).observe(document.body, { subtree: true, childList: true, attributeFilter: ["hidden", "open"] });
-new ResizeObserver(lookSoon).observe(document.body);
+// A field that grows moves what is below it in its form, and on a short page nothing else.
+const sizes = new ResizeObserver(lookSoon);
+sizes.observe(document.body);
 const edges = new ResizeObserver(lookAtEdges);
 for (const edge of $$("[data-pinned]")) edges.observe(edge);
 // On a short screen it depends on where one writes whether the field at its foot is pinned.
