@@ -38,6 +38,9 @@ KNOWN = (
     {"LC_ALL": "C.UTF-8"},
 )
 """What Python reads when it starts, in the environments of most tests."""
+PLAIN = 1
+"""Which of them changes nothing that a program would notice."""
+PROGRAM = "sayso.cli"
 STARTED_ANEW = ("server", "guard")
 """A server, and what stands before one, imports only what it needs. Tests that do not look at that fork a server."""
 ALSO_IMPORTED = {"web": ("sayso.mcp_server.http", "sayso.web.app", "sayso.web.serve")}
@@ -113,6 +116,11 @@ def fork_server(command: Sequence[str | Path], *, env: Mapping[str, str], **opti
     return Copy(parent_of_servers(env), [str(word) for word in command], env=env, **options)
 
 
+def fork_module(name: str, *, env: Mapping[str, str], **options: Any) -> Copy:
+    """What `python -m` starts: the `main` of a module of the tests."""
+    return Copy(_parent(PLAIN, (name,)), ["-m", name], env=env, main=name, **options)
+
+
 def parent_of_servers(env: Mapping[str, str]) -> Parent:
     return _parent(KNOWN.index(_settled(env)), OF_SERVERS)
 
@@ -144,6 +152,7 @@ class Copy(subprocess.Popen[Any]):
         stderr: Stream = None,
         text: bool = False,
         in_terminal: bool = False,
+        main: str = PROGRAM,
     ) -> None:
         self.args, self.returncode = command, None
         with ExitStack() as passed_on:
@@ -154,7 +163,7 @@ class Copy(subprocess.Popen[Any]):
             ]
             self._told, theirs = socket.socketpair()
             order = passed_on.enter_context(tempfile.TemporaryFile())
-            orders = {"argv": command, "cwd": str(cwd), "env": dict(env), "in_terminal": in_terminal}
+            orders = {"argv": command, "cwd": str(cwd), "env": dict(env), "in_terminal": in_terminal, "main": main}
             orders["outlives_terminal"] = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as under nohup
             order.write(json.dumps(orders).encode())
             order.seek(0)
@@ -293,7 +302,9 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
     """Until nobody is left to tell."""
     kept: dict[str, ModuleType] = {}
     atexit.register(_let_be, kept)
-    for name in ("sayso.cli", *modules):
+    if any(name.startswith("tests.") for name in modules):
+        _find_tests()
+    for name in (PROGRAM, *modules):
         import_module(name)
     if "sayso.web.app" in modules:
         _read_templates()
@@ -316,11 +327,15 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
             os.close(fd)
 
 
+def _find_tests() -> None:
+    sys.path.append(str(Path(__file__).parent.parent))
+
+
 def _for_mutants() -> Callable[[], None]:
     """What every copy has to do first."""
     if MUTANTS not in os.environ:
         return lambda: None
-    sys.path.append(str(Path(__file__).parent.parent))
+    _find_tests()
     prepare = import_module("tests.mutants.copies").prepare
     return cast(Callable[[], None], prepare(os.environ[MUTANTS]))
 
@@ -385,7 +400,7 @@ def _become(order: Mapping[str, Any], streams: Sequence[int], begin: Callable[[]
     time.tzset()
     sys.argv = order["argv"]
     begin()
-    import_module("sayso.cli").main()
+    import_module(order["main"]).main()
 
 
 def take_terminal() -> None:

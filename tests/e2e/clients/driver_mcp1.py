@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from tests.e2e.clients.driver_python import Driver, Json, OnProgress, emit, main, server_stderr
+from tests.e2e.clients.driver_python import Driver, Json, OnProgress, drive, emit, server_stderr
 
 mcp: Any = importlib.import_module("mcp")
 http: Any = importlib.import_module("mcp.client.streamable_http")
@@ -116,5 +116,9 @@ async def _streams(command: Json) -> AsyncIterator[tuple[Any, Any]]:
             yield read, write
 
 
+def main() -> None:
+    drive(open_session)
+
+
 if __name__ == "__main__":
-    main(open_session)
+    main()

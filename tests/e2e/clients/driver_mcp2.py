@@ -14,7 +14,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
-from tests.e2e.clients.driver_python import Driver, Json, OnProgress, emit, main, server_stderr
+from tests.e2e.clients.driver_python import Driver, Json, OnProgress, drive, emit, server_stderr
 
 
 def _wire(model: BaseModel) -> Json:
@@ -115,5 +115,9 @@ async def _transport(command: Json) -> AsyncIterator[AbstractAsyncContextManager
         yield stdio_client(parameters, errlog=stderr)
 
 
+def main() -> None:
+    drive(open_session)
+
+
 if __name__ == "__main__":
-    main(open_session)
+    main()

@@ -185,6 +185,6 @@ class Driver:
         return reply
 
 
-def main(open_session: OpenSession) -> None:
+def drive(open_session: OpenSession) -> None:
     """Run a driver program."""
     anyio.run(Driver(open_session).run)

@@ -1,28 +1,33 @@
 """A driver program as a process: started, spoken to by lines of JSON, stopped together with all it has started.
 
 It knows the shape of the lines, not what the commands mean. Starting one takes a second of a processor, so those that
-have ended a session in good order stand by for the next.
+have ended a session in good order stand by for the next, and those in our own Python are forked.
 """
 
 from __future__ import annotations
 
 import atexit
 import json
+import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import IO, Any
 
 import psutil
+from tests import warm
 from tests.e2e.clients.events import ClientGone, Event, EventLog
 from tests.e2e.clients.install import ROOT
 
 GRACE = 5.0
+PASSED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+"""What the library gives a server of the environment that it has itself."""
 
 
 class DriverProcess:
@@ -33,9 +38,7 @@ class DriverProcess:
         self.command = tuple(command)
         self._numbers = count(1)
         self._stderr = tempfile.TemporaryFile("a+")  # noqa: SIM115 - it lives as long as the process
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True
-        )
+        self._process = _started(command, stderr=self._stderr)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -92,6 +95,14 @@ class DriverProcess:
             fields = json.loads(line)
             self.log.add(Event(kind=fields.pop("event"), fields=fields))
         self.log.end()
+
+
+def _started(command: Sequence[str], stderr: IO[str]) -> subprocess.Popen[str]:
+    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr, "text": True}
+    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    if command[0] == sys.executable and warm.can_fork(warm.KNOWN[warm.PLAIN]):
+        return warm.fork_module(command[-1], env=env, cwd=ROOT, **streams)
+    return subprocess.Popen(command, cwd=ROOT, **streams)
 
 
 _standing_by: dict[tuple[str, ...], list[DriverProcess]] = defaultdict(list)
