@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -186,12 +186,17 @@ class Person:
         """Open the ask at the cursor. A key does not count where something else came into view in that very moment:
         then it is pressed again."""
         await self.press("enter")
-        try:
-            await asyncio.wait_for(until(self._has_opened, self.screen), WAIT / 4)
-        except TimeoutError:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(until(lambda: self._has_opened() or self._was_refused(), self.screen), WAIT / 4)
+        if not self._has_opened():
             await self.press("enter")
             await until(self._has_opened, self.screen)
         await self.pilot.pause(0)
+
+    def _was_refused(self) -> bool:
+        """Whether the person was told that the last key did not count."""
+        _, at = self.app.shared.reflexes._told
+        return at == self.ticks()
 
     def _has_opened(self) -> bool:
         return isinstance(self.app.screen, AnswerScreen) and self.app.screen.is_mounted
