@@ -13,6 +13,7 @@ import pytest
 from tests.asks.samples import AGENT, ANNA
 from tests.permissions.test_log import BUILD
 
+from sayso.asks import waiting as waiting_module
 from sayso.asks.desk import AskDesk
 from sayso.asks.waiting import Waiting
 from sayso.chain import LogKind
@@ -119,8 +120,10 @@ def denied(desk: AskDesk, ask_id: str) -> None:
     ],
 )
 async def test_whoever_wanted_to_run_it_is_told_who_decided_what(
-    store: Store, end: Callable[[AskDesk, str], object], told: str
+    monkeypatch: pytest.MonkeyPatch, store: Store, end: Callable[[AskDesk, str], object], told: str
 ) -> None:
+    # An ask that lapses takes its waits with it, which is noticed when they are next looked over.
+    monkeypatch.setattr(waiting_module, "CONFIRM_AFTER", 0.1)
     desk = AskDesk(store)
     wanted = WantedApproval(tool=tool_that_asks("always"), action=BUILD, asker=AGENT)
 

@@ -339,7 +339,8 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Pat
             [
                 *(SCHEMATHESIS, "run", f"{house.web.for_programs}/api/openapi.json", "--checks", "all"),
                 *("--header", f"Authorization: Bearer {house.session()}", "--max-examples", EXAMPLES),
-                *(("--include-path-regex", "{") if known else ()),
+                # From one answer to the next request it can go only by ids that are not settled before.
+                *(("--include-path-regex", "{", "--phases", "coverage,fuzzing") if known else ()),
                 *("--seed", "7", "--no-color", "--suppress-health-check", "all", "--workers", "1"),
             ],
             cwd=tmp_path,
