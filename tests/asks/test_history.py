@@ -229,3 +229,13 @@ def test_what_is_no_ordinary_file_of_ordinary_size_is_left_out(tmp_path: Path) -
     with (folder / "huge.yaml").open("wb") as file:
         file.truncate(64 * 1024 * 1024)
     assert history.summarize(tmp_path).count == 1
+
+
+def test_a_file_may_hold_more_than_is_read_and_times_of_any_zone(tmp_path: Path) -> None:
+    folder = tmp_path / history.FOLDER
+    history.save(tmp_path, "Now?", "yes")
+    for name, time in (("a", "2001-01-01T10:00:00+02:00"), ("b", "2001-01-01T09:00:00Z")):
+        nested = f"tags: [one, {{two: 3}}]\nquestion: {name}?\ntimestamp: {time}\nmore: {{}}\nanswer: {name}\n"
+        (folder / f"{name}.yaml").write_text(nested)
+    told = [entry["question"] for entry in yaml.safe_load(history.summarize(tmp_path).text)["entries"]]
+    assert told == ["a?", "b?", "Now?"]

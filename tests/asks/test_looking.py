@@ -104,6 +104,7 @@ def test_an_agent_with_many_open_is_one_entry_wherever_its_asks_stand(desk: AskD
     for one in noise[:3]:
         desk.reject(one.id, "", ANNA)
     assert len(desk.folded().entries) == 4 + 5
+    assert fold(desk.inbox()) == desk.folded().entries
     few = desk.crowd(crowd.id)
     assert few is not None
     assert few.size == 5

@@ -11,13 +11,14 @@ from sayso.asks.model import (
     Kind,
     NewAsk,
     Option,
+    Outcome,
     Question,
     State,
     fit,
     question_from_json,
 )
 from sayso.errors import InvalidInput
-from sayso.records import asdict
+from sayso.records import asdict, replace
 
 OPTIONS = (Option(id="1", label="Red"), Option(id="2", label="Blue"))
 TEXT = Question(id="t", text="Why?")
@@ -122,3 +123,10 @@ def test_the_fingerprint_does_not_depend_on_half_surrogates_being_storable() -> 
 def test_a_recommended_option_has_a_name_without_its_own_word_for_that(label: str, name: str) -> None:
     assert Option(id="1", label=label, recommended=True).name == name
     assert Option(id="1", label=label).name == label
+
+
+def test_what_happened_instead_is_told_only_of_what_was_withdrawn() -> None:
+    cancelled = replace(an_ask(TEXT), state=State.CANCELLED)
+    assert cancelled.withdrawn == ""
+    assert replace(cancelled, outcome=Outcome(reason="done elsewhere")).withdrawn == "done elsewhere"
+    assert replace(an_ask(TEXT), state=State.REJECTED, outcome=Outcome(reason="no")).withdrawn == ""

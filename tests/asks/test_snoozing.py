@@ -9,7 +9,7 @@ from tests.conftest import OpenStore
 from sayso.asks.crowds import Crowd
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, State
-from sayso.asks.snoozing import LAST_CALL
+from sayso.asks.snoozing import LAST_CALL, LONGEST
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.records import replace
 
@@ -126,12 +126,14 @@ def test_of_an_agent_with_many_open_only_what_is_not_put_off_counts(desk: AskDes
     assert desk.crowd(crowd.id, "ben") is not None
 
 
-@pytest.mark.parametrize(("until", "why"), [(0, "that moment is over"), (91 * 24 * HOUR, "more than 90 days")])
+@pytest.mark.parametrize(("until", "why"), [(0, "that moment is over"), (LONGEST + 1, "more than 90 days")])
 def test_a_moment_that_makes_no_sense_is_refused(desk: AskDesk, clock: FakeClock, until: int, why: str) -> None:
     one = desk.leave(ask())
     with pytest.raises(InvalidInput, match=why):
         desk.snooze(one.id, "anna", clock.now + until)
     assert _shown(desk) == [one.id]
+    desk.snooze(one.id, "anna", clock.now + LONGEST)
+    assert _shown(desk) == []
 
 
 def test_what_has_ended_or_never_was_cannot_be_put_off(desk: AskDesk, clock: FakeClock) -> None:

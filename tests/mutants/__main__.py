@@ -38,6 +38,7 @@ TESTS = {
     "asks": [
         *("tests/asks", "tests/permissions", "tests/e2e/ask", "tests/e2e/stdio", "tests/test_roster.py"),
         *("tests/cli/test_answer.py", "tests/cli/test_list.py", "tests/cli/test_show.py", "tests/tui/test_drafts.py"),
+        *("tests/cli/test_gate.py", "tests/guard"),
     ],
     "permissions": [
         *("tests/permissions", "tests/rules", "tests/tui/test_permissions.py"),

@@ -57,7 +57,8 @@ def test_what_becomes_of_a_permission_is_logged_with_who_where_and_the_whole_act
     assert (allowed.kind, allowed.person, allowed.surface) == (LogKind.ALLOWED, "anna", "terminal")
     assert (allowed.digest, allowed.scope) == (PUSH.digest, "session")
     assert (late.kind, late.person) == (LogKind.TOO_LATE, "ben")
-    assert (handed.kind, handed.digest) == (LogKind.HANDED_OVER, PUSH.digest)
+    assert (handed.kind, handed.digest, handed.scope) == (LogKind.HANDED_OVER, PUSH.digest, "")
+    assert all(entry.event.about is None for entry in logged.entries)
     assert [one.action for one in logged.actions] == [PUSH]
     (newest, shown, _) = PermissionLog(store).outcomes()
     assert newest.entry.event == late
