@@ -1,4 +1,8 @@
-"""Whatever keys and taps come in whatever order: an ask is answered by a press that was meant for it, or not at all."""
+"""Whatever keys and taps come in whatever order: an ask is answered by a press that was meant for it, or not at all.
+
+The seeds are those that find every fault that was tried: hasty taps that count, be it only those of a mouse, and keys
+that press the first button, be it only with one modifier.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ def arrived(page: Page) -> None:
 
 
 @pytest.mark.finding("F-01", "F-02", "F-03")
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [2, 3])
 def test_no_sequence_of_keys_and_hasty_taps_says_yes(house: House, sign_in: SignIn, seed: int) -> None:
     page = sign_in("/settings", **PHONE)
     page.get_by_label("Go on with the next question").check()
@@ -60,7 +64,7 @@ def test_no_sequence_of_keys_and_hasty_taps_says_yes(house: House, sign_in: Sign
 
 
 @pytest.mark.finding("F-02", "F-03")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 2])
 def test_no_sequence_of_keys_and_hasty_taps_allows_what_is_being_edited(
     house: House, sign_in: SignIn, seed: int
 ) -> None:
@@ -86,14 +90,13 @@ def test_no_sequence_of_keys_and_hasty_taps_allows_what_is_being_edited(
 
 
 @pytest.mark.finding("F-03")
-@pytest.mark.parametrize("seed", range(2))
-def test_whatever_follows_a_press_that_was_meant_reaches_nothing_else(house: House, sign_in: SignIn, seed: int) -> None:
+def test_whatever_follows_a_press_that_was_meant_reaches_nothing_else(house: House, sign_in: SignIn) -> None:
     page = sign_in("/settings", **PHONE)
     page.get_by_label("Go on with the next question").check()
     page.get_by_role("button", name="Save").tap()
     expect(page.get_by_text("Saved for this browser.")).to_be_visible()
-    first, *others = [permission(house, f"make {seed} {number}") for number in range(4)]
-    hands = Hands(page, seed)
+    first, *others = [permission(house, f"make {number}") for number in range(4)]
+    hands = Hands(page, seed=0)
     hands.stop_time()
     page.goto(f"/asks/{first.id}")
     hands.press(page.get_by_role("button", name="Allow", exact=True))
