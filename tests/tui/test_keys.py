@@ -77,10 +77,10 @@ async def test_the_palette_does_what_keys_do(place: Place) -> None:
 async def test_the_palette_changes_the_colours_and_they_are_remembered(place: Place) -> None:
     async with place.inbox() as anna:
         await anna.press("ctrl+p")
-        await anna.type("light")
-        await anna.sees("Colours: light")
+        await anna.sees("What do you want to do?")
         await anna.type("light")
         await anna.sees_not("Colours: dark")
+        await anna.sees("Colours: light")
         await anna.press("enter")
         await until(lambda: anna.app.theme == "sayso-light", anna.screen)
     assert SaysoApp(place.config, environ={}).theme == "sayso-light"
