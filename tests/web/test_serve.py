@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from email.utils import parsedate_to_datetime
 
 import pytest
 from tests.web.house import USER, WAIT, House, confirm, new_house
@@ -141,6 +142,16 @@ def test_the_first_load_is_small(house: House, path: str) -> None:
         loaded += len(packed)
         connection.close()
     assert loaded < 60_000
+
+
+def test_every_answer_tells_when_it_was_given(house: House) -> None:
+    for _ in range(2):
+        begun = int(time.time())
+        connection = http.client.HTTPConnection("127.0.0.1", house.web.port, timeout=WAIT)
+        connection.request("GET", "/healthz")
+        told = connection.getresponse().headers["Date"]
+        connection.close()
+        assert begun <= parsedate_to_datetime(told).timestamp() <= time.time()
 
 
 def test_at_a_wrong_address_a_program_is_told_where_to_look_and_a_person_is_led_to_the_inbox(house: House) -> None:
