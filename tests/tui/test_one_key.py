@@ -245,7 +245,9 @@ async def test_what_is_not_all_in_view_takes_no_key_in_the_list(place: Place, qu
 async def test_a_key_that_does_not_answer_a_row_says_what_to_press(place: Place) -> None:
     held = place.ask(DROP, title="The old table")
     async with place.inbox() as anna:
-        await anna.sees("enter open")
+        inbox = anna.app.screen
+        assert isinstance(inbox, InboxScreen)
+        await until(lambda: inbox._looked_at == held.ask.id, anna.screen)
         await anna.press("y")
         await anna.sees("not all of it is in view here. Press enter to open it.")
         assert not outgoing(anna)
