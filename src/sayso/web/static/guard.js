@@ -68,6 +68,7 @@ const EDGES = ["top", "bottom"];
 const visible = new WeakMap();
 let inView = null;
 let covered = "";
+const watched = new WeakSet();
 
 function viewBetween(top, bottom) {
   return new IntersectionObserver((changes) => {
@@ -85,6 +86,10 @@ const isPinned = (element) => ["sticky", "fixed"].includes(getComputedStyle(elem
 const covers = (edge) => Math.ceil($$(`[data-pinned=${edge}]`).filter(isPinned).reduce((sum, { offsetHeight }) => sum + offsetHeight, 0));
 
 function lookAtEdges() {
+  for (const edge of $$("[data-pinned]").filter((one) => !watched.has(one))) {
+    watched.add(edge);
+    edges.observe(edge);
+  }
   const pinned = EDGES.map(covers);
   if (`${pinned}` === covered) return;
   covered = `${pinned}`;
@@ -269,7 +274,6 @@ new MutationObserver(lookSoon).observe(document.body, { subtree: true, childList
 const sizes = new ResizeObserver(lookSoon);
 sizes.observe(document.body);
 const edges = new ResizeObserver(lookAtEdges);
-for (const edge of $$("[data-pinned]")) edges.observe(edge);
 // On a short screen it depends on where one writes whether the field at its foot is pinned.
 for (const type of ["resize", "focusin", "focusout"]) addEventListener(type, lookAtEdges);
 addEventListener("sayso:moved", restartAll);
