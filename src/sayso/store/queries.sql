@@ -52,7 +52,7 @@ SELECT version FROM asks WHERE id = :id;
 
 -- name: runs_that_wait
 SELECT DISTINCT run_id FROM asks
-WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending' AND owner = :owner;
+WHERE run_id IS NOT NULL AND {attended} AND owner = :owner;
 
 -- part: awake
 AND (CAST(:awake_for AS TEXT) IS NULL
