@@ -1,7 +1,7 @@
 """Whatever keys and taps come in whatever order: an ask is answered by a press that was meant for it, or not at all.
 
-The seeds are those that find every fault that was tried: hasty taps that count, be it only those of a mouse, and keys
-that press the first button, be it only with one modifier.
+The seeds are those that find the most of five faults that were tried, such as hasty taps that count, be it only those
+of a mouse, and keys that press the first button, be it only with one modifier. Those of the first test find all five.
 """
 
 from __future__ import annotations
