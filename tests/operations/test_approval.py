@@ -15,9 +15,11 @@ from tests.permissions.test_log import BUILD
 
 from sayso.asks import waiting as waiting_module
 from sayso.asks.desk import AskDesk
+from sayso.asks.model import Ask
 from sayso.asks.waiting import Waiting
 from sayso.chain import LogKind
 from sayso.config import load
+from sayso.errors import SaysoError
 from sayso.operations.approval import CANCELLED, Approvals, WantedApproval
 from sayso.operations.job import Job
 from sayso.operations.operation import NewOperation, OperationState, new_id
@@ -86,6 +88,35 @@ async def test_whoever_awaits_what_this_process_lets_go_of_hears_from_the_store_
             job.leave()
             del supervisor.jobs[new.id]
             assert (await awaiting).state is OperationState.CANCELLED
+
+
+async def test_whoever_awaits_a_command_whose_end_cannot_be_told_hears_why(store: Store, tmp_path: Path) -> None:
+    config = load(environ={"SAYSO_STATE_DIR": str(tmp_path)}, cwd=tmp_path)
+    async with Waiting(store, AskDesk(store)) as waiting:
+        approvals = Approvals(waiting, PermissionDesk(waiting.desk), lambda _: None)
+        supervisor = OperationSupervisor(config, store, Catalog(config), approvals)
+        new = NewOperation(id=new_id(), tool="build", argv=("make",), cwd="/", asker=AGENT)
+        job = supervisor.jobs[new.id] = Job(supervisor.desk.open(new), supervisor.excerpts, None)
+        awaiting = asyncio.create_task(supervisor.ended(new.id))
+        await asyncio.sleep(0)
+        job.fail(SaysoError("the disk is full"))
+        with anyio.fail_after(60), pytest.raises(SaysoError, match="the disk is full"):
+            await awaiting
+
+
+async def test_the_person_is_told_of_a_command_before_the_call_waits_for_them(store: Store) -> None:
+    desk = AskDesk(store)
+    told: list[Ask] = []
+    wanted = WantedApproval(tool=tool_that_asks("always"), action=BUILD, asker=AGENT)
+
+    async def decide(ask_id: str) -> None:
+        assert [ask.id for ask in told] == [ask_id]
+        PermissionDesk(desk).allow(ask_id, BUILD.digest, ANNA)
+
+    with anyio.fail_after(60):
+        async with Waiting(store, desk) as waiting:
+            approvals = Approvals(waiting, PermissionDesk(desk), told.append)
+            assert not (await approvals.say_so(wanted, asyncio.Event(), decide)).refused
 
 
 async def test_a_yes_for_every_call_of_a_tool_does_not_hold_once_it_is_to_be_asked_always(store: Store) -> None:

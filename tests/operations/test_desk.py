@@ -14,9 +14,11 @@ from tests.running.processes import eventually, fresh_token, shell, with_argumen
 
 from sayso.asks.model import Asker
 from sayso.chain import LogKind
+from sayso.config import Config
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import NewOperation, Operation, OperationState, new_id, step_id
+from sayso.operations.reader import OperationReader
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.log import LoggedOutcome, PermissionLog, executions
 from sayso.permissions.log_words import ran
@@ -233,6 +235,18 @@ def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_statu
         assert desk.get(queued.id).state is OperationState.LOST
     finally:
         spawner.stop()
+
+
+def test_a_list_of_commands_shows_none_of_a_server_that_died_as_running(
+    open_shared: OpenStore, tmp_path: Path
+) -> None:
+    dying, living = open_shared(), open_shared()
+    config = Config(state_dir=tmp_path)
+    OperationDesk(dying, config.operations_dir).open_running(new())
+    reader = OperationReader(living, config)
+    assert [each.state for each in reader.recent()] == [OperationState.RUNNING]
+    die(dying, living)
+    assert [each.state for each in reader.recent()] == [OperationState.LOST]
 
 
 def test_only_one_process_takes_an_orphan_over(open_shared: OpenStore, tmp_path: Path) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sayso.operations.wanted_action import place_among_first, programs
+from tests.operations.test_sandbox_of_order import Prepared, order, tool
+
+from sayso.config import Config
+from sayso.operations.wanted_action import WantedActions, place_among_first, programs
 from sayso.permissions.action import Action, ActionKind
+from sayso.toolfiles.catalog import CommandTool
 
 
 def test_a_command_that_runs_first_is_known_by_its_words_and_its_folder(tmp_path: Path) -> None:
@@ -25,3 +29,20 @@ def test_the_programs_of_a_sequence_are_those_of_its_steps() -> None:
     ]
     action = Action(kind=ActionKind.SEQUENCE, tool="both", folder="/", data={"steps": steps})
     assert list(programs(action)) == [("make", "/bin/make"), ("cargo", "/bin/cargo")]
+
+
+def test_an_earlier_step_may_bring_the_program_of_a_later_one_and_of_the_steps_of_that(tmp_path: Path) -> None:
+    config = Config(project=tmp_path, user_dir=tmp_path / "mine", state_dir=tmp_path / "state")
+
+    def sequence(name: str, *steps: str) -> CommandTool:
+        called = [{"tool": step, "subcommand": "default"} for step in steps]
+        return tool(config.user_tools_dir, name, sequence=called)
+
+    missing = [tool(config.user_tools_dir, name, command="no-such-program") for name in ("early", "late", "deep")]
+    tools = {each.name: each for each in [*missing, sequence("inner", "deep")]}
+    whole, folder = order(config, sequence("whole", "early", "late", "inner")), config.operations_dir / "op"
+    action = WantedActions(config, tools, Prepared(config)).of(whole, whole.command(config, folder), folder)
+    early, late, inner = (step["data"] for step in action.data["steps"])
+    assert early["program"] == [], "nothing runs before the first: it has to be there"
+    assert late["program"] is None
+    assert inner["steps"][0]["data"]["program"] is None
