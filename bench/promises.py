@@ -58,13 +58,14 @@ def _a_call_beside_its_parts() -> tuple[Samples, Samples]:
     return measured[commands.CALL], [sum(pair) for pair in parts]
 
 
-def _reading(name: str, at_most: float) -> Promise:
+def _reading(name: str) -> Promise:
     def measure() -> tuple[Samples, Samples]:
-        found = starts.in_turns(starts.ROUNDS, *starts.AT_MOST_5, *starts.AT_MOST_7)
+        found = starts.in_turns(starts.ROUNDS, *starts.READING)
         return found[name], found[starts.EMPTY]
 
-    says = f"`sayso {name}` takes at most {at_most:g} empty Python processes from start to end."
-    return Promise(says=says, at_most=at_most, measure=measure)
+    return Promise(
+        says=f"`sayso {name}` takes at most 5 empty Python processes from start to end.", at_most=5, measure=measure
+    )
 
 
 PROMISES = {
@@ -98,8 +99,7 @@ PROMISES = {
         at_most=4,
         measure=lambda: guards.requests(ROUNDS),
     ),
-    **{f"read {name}": _reading(name, at_most=5) for name in starts.AT_MOST_5},
-    **{f"read {name}": _reading(name, at_most=7) for name in starts.AT_MOST_7},
+    **{f"read {name}": _reading(name) for name in starts.READING},
     "rules": Promise(
         says="With a thousand rules a shell line and an edit are decided in at most 5 times what ten rules take.",
         at_most=5,

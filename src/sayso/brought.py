@@ -14,17 +14,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso.clock import now_ms
 from sayso.config import Config, settings_of
 from sayso.files import read_regular
 from sayso.records import record
 from sayso.setting_values import toml
-from sayso.toolfiles.leaves import Leaf, leaves
-from sayso.toolfiles.model import Fault, ToolFile
-from sayso.toolfiles.toolfile import parse, tool_files_in
 from sayso.trust import TrustedProject, TrustStanding, content_hash, real, relative_name
+
+if TYPE_CHECKING:
+    from sayso.toolfiles.leaves import Leaf
+    from sayso.toolfiles.model import Fault
 
 MOST_BYTES = 1024 * 1024
 """Bytes of one file. A larger one cannot be looked at, so it is not used."""
@@ -102,7 +103,12 @@ class BroughtFile:
     @property
     def faults(self) -> tuple[Fault, ...]:
         """Why a tool file gives no tool."""
-        tool = parse(self.text, Path(self.name)) if self.used is Used.TOOLS and self.text is not None else ()
+        if self.used is not Used.TOOLS or self.text is None:
+            return ()
+        from sayso.toolfiles.model import ToolFile  # whoever runs agents, or lists where they may run, reads no tools
+        from sayso.toolfiles.toolfile import parse
+
+        tool = parse(self.text, Path(self.name))
         return () if isinstance(tool, ToolFile) else tool
 
 
@@ -177,6 +183,8 @@ def _tool_folders(config: Config, project: Path) -> Iterator[Path]:
 
 
 def _tool_files(folder: Path) -> list[Path]:
+    from sayso.toolfiles.toolfile import tool_files_in
+
     with suppress(OSError):
         return tool_files_in(folder)
     return []
@@ -246,6 +254,10 @@ _SAY_SO = {"never": "without asking you", "once": "asking you once", "always": "
 
 
 def _commands_of_tools(file: BroughtFile) -> Iterator[str]:
+    from sayso.toolfiles.leaves import leaves
+    from sayso.toolfiles.model import ToolFile
+    from sayso.toolfiles.toolfile import parse
+
     tool = parse(file.text or "", Path(file.name))
     if isinstance(tool, ToolFile):
         for leaf in leaves(tool):

@@ -6,25 +6,24 @@ costs them nothing.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sayso import attempts, chain
-from sayso.asks.attachments import AttachmentLimits
-from sayso.asks.desk import AskDesk, CleanedUp, Retention
-from sayso.asks.sessions import Lives, always
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.store import Store, open_store
 from sayso.store.bell import LOOK_EVERY, Bell, Listener
 
 if TYPE_CHECKING:
+    import threading
+
     from sayso.accounts import Accounts
     from sayso.agents.desk import RunDesk
     from sayso.agents.projects import Projects
     from sayso.agents.supervisor import RunSupervisor
+    from sayso.asks.desk import AskDesk, CleanedUp
+    from sayso.asks.sessions import Lives
     from sayso.asks.waiting import Waiting
     from sayso.chats.desk import ChatDesk
     from sayso.chats.service import Chats
@@ -67,10 +66,15 @@ class Desks:
 
     @cached_property
     def asks(self) -> AskDesk:
+        from sayso.asks.sessions import always
+
         return self.asks_where(always)
 
     def asks_where(self, lives: Lives) -> AskDesk:
         """The same for a process that serves many sessions, and knows which of them are still there."""
+        from sayso.asks.attachments import AttachmentLimits
+        from sayso.asks.desk import AskDesk
+
         config = self.config
         return AskDesk(
             self._store,
@@ -96,6 +100,9 @@ class Desks:
 
     def clean_up(self, ending: threading.Event) -> CleanedUp:
         """Expire and delete asks whose time has come, and what is too old in the log, until `ending` is set."""
+        from sayso import chain
+        from sayso.asks.desk import Retention
+
         config = self.config
         chain.shorten(self._store, config.keep_log, now_ms, ending)
         keep = Retention(
@@ -221,6 +228,8 @@ class Desks:
 
     def call_off(self, attempt: str) -> str | None:
         """Whether what a page sent was taken; if not, it never will be."""
+        from sayso import attempts
+
         return attempts.call_off(self._store, attempt, now_ms())
 
 

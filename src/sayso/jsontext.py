@@ -6,6 +6,8 @@ import json
 import re
 import sys
 from bisect import bisect_right
+from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 from sayso.records import record
@@ -153,23 +155,78 @@ class Relaxed(Strict):
 
 
 @record
+class Lines:
+    """The line of each part of a text: of the key for a member, of its beginning for anything else."""
+
+    of: dict[Path, int]
+    duplicates: tuple[tuple[Path, int], ...]
+    """The members whose name another one of the same object has."""
+
+
+@record
 class Document:
-    """A value and the line of each part of it: of the key for a member, of its beginning for anything else."""
+    """A value and where its parts were written, which is found out when it is first asked for."""
 
     value: object
-    lines: dict[Path, int]
-    duplicates: tuple[tuple[Path, int], ...]
+    text: str
+    is_plain: bool
+    """Whether no member is there twice."""
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return _lines(self.text)
+
+    @property
+    def duplicates(self) -> tuple[tuple[Path, int], ...]:
+        return () if self.is_plain else self._lines.duplicates
 
     def line(self, path: Path) -> int:
         """The line of that part, or of the nearest part around it that is there."""
-        while path and path not in self.lines:
+        while path and path not in self._lines.of:
             path = path[:-1]
-        return self.lines.get(path, 1)
+        return self._lines.of.get(path, 1)
 
 
 def read_json(text: str) -> Document:
     """Read one text of plain JSON."""
-    root = Strict(text).root()
+    # Nearly all texts are sound, and this takes a thirtieth of the time. What it refuses is read by who can say why.
+    with suppress(ValueError, RecursionError):
+        return Document(value=_read_plain(text), text=text, is_plain=True)
+    return Document(value=Strict(text).root().value, text=text, is_plain=False)
+
+
+def _read_plain(text: str) -> object:
+    value = json.loads(text, object_pairs_hook=_members, parse_constant=_refuse, parse_float=_finite)
+    if _depth(value) > MAX_DEPTH:
+        raise ValueError
+    return value
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError
+    return members
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError
+    return value
+
+
+def _depth(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(_depth, value.values()), default=0)
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+
+
+def _lines(text: str) -> Lines:
     breaks = [match.start() for match in re.finditer("\n", text)]
     lines: dict[Path, int] = {}
     duplicates: list[tuple[Path, int]] = []
@@ -186,8 +243,9 @@ def read_json(text: str) -> Document:
             known.add(step)
             note((*path, step), begin, inner)
 
+    root = Strict(text).root()
     note((), root.start, root)
-    return Document(value=root.value, lines=lines, duplicates=tuple(duplicates))
+    return Lines(of=lines, duplicates=tuple(duplicates))
 
 
 def path_text(path: Path) -> str:

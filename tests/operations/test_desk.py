@@ -237,9 +237,7 @@ def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_statu
         spawner.stop()
 
 
-def test_a_list_of_commands_shows_none_of_a_server_that_died_as_running(
-    open_shared: OpenStore, tmp_path: Path
-) -> None:
+def test_a_list_of_commands_shows_none_of_a_server_that_died_as_running(open_shared: OpenStore, tmp_path: Path) -> None:
     dying, living = open_shared(), open_shared()
     config = Config(state_dir=tmp_path)
     OperationDesk(dying, config.operations_dir).open_running(new())

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, Settler
 from sayso.errors import NotYours
 from sayso.processes import ProcessName, ancestry, this_host
+
+if TYPE_CHECKING:
+    from sayso.asks.desk import AskDesk
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 

@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sayso.asks.model import Asker
-from sayso.asks.truth import session_of
 from sayso.cli import declared
-from sayso.cli.asks_in_words import place
 from sayso.cli.program import settings
-from sayso.cli.shared import settler
 from sayso.cli.terminal import bold, coloured, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
-from sayso.desks import Desks, open_desks
 from sayso.errors import InvalidInput, Problem
-from sayso.permissions.session_rules import SessionRule
 from sayso.records import asdict
 from sayso.rules.book import RuleBook, Ruling
 from sayso.rules.files import RuleFiles
 from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile, When, written_rule
 from sayso.text import iso_time, one_line, quoted, spelt_out
+
+if TYPE_CHECKING:
+    from sayso.desks import Desks
+    from sayso.permissions.session_rules import SessionRule
 
 HEADER = ("RULE", "DECIDED", "PLACE", "ABOUT")
 EXIT_CODES = {Effect.ALLOW: 0, Effect.ASK: 10, Effect.DENY: 11}
@@ -49,6 +47,8 @@ def command(as_json: bool) -> None:
       sayso rules test
       sayso rules suggest
     """
+    from sayso.desks import open_desks  # whoever tries a rule opens none
+
     config = settings()
     book = RuleFiles(config).book(config.project)
     with open_desks(config) as desks:
@@ -154,6 +154,7 @@ def suggest(as_json: bool) -> None:
     Example:
       sayso rules suggest
     """
+    from sayso.desks import open_desks
     from sayso.permissions.suggesting import suggestions
 
     config = settings()
@@ -182,6 +183,9 @@ def end(rule_id: str) -> None:
     Example:
       sayso rules end 3f2a91bc
     """
+    from sayso.cli.shared import settler
+    from sayso.desks import open_desks
+
     with open_desks(settings()) as desks:
         found = [rule for rule in desks.permissions.session_rules() if rule.id.startswith(rule_id.lower())]
         if len(found) != 1 or not rule_id:
@@ -243,6 +247,8 @@ def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:
 
 def _only(when: When) -> str:
     """Where and for whom it holds alone, behind what it is about."""
+    from sayso.cli.asks_in_words import place
+
     told = (
         tr("only in {place}", place=", ".join(map(place, when.projects))) if when.projects else "",
         tr("only for {agents}", agents=one_line(", ".join(when.agents), 60)) if when.agents else "",
@@ -253,6 +259,8 @@ def _only(when: When) -> str:
 
 
 def _session_row(rule: SessionRule, counts: dict[str, int]) -> tuple[str, ...]:
+    from sayso.cli.asks_in_words import place
+
     text = ", ".join(rule.patterns)
     return (
         coloured(tr(Effect.ALLOW.value), COLOURS[Effect.ALLOW]),
@@ -264,6 +272,9 @@ def _session_row(rule: SessionRule, counts: dict[str, int]) -> tuple[str, ...]:
 
 def _session_name(rule: SessionRule) -> str:
     """As lists call it."""
+    from sayso.asks.model import Asker
+    from sayso.asks.truth import session_of
+
     return tr("session {name}", name=session_of(Asker(session=rule.session)))
 
 
@@ -290,6 +301,7 @@ def _who_must_agree(rule: Rule) -> str:
 
 def _never_met(desks: Desks, book: RuleBook) -> list[str]:
     """Each rule that wants more people to agree than there are."""
+    from sayso.asks.model import Asker
     from sayso.permissions.quorum_words import never
 
     demanding = [rule for rule in book.rules if not rule.approvers.is_anyone]

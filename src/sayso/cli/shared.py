@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from sayso.asks.model import Ask, Settler
 from sayso.cli.program import COMPLETES, settings
 from sayso.config import Config, system_user
-from sayso.desks import open_desks
 from sayso.errors import SaysoError
 from sayso.text import one_line
 
@@ -59,6 +58,8 @@ def complete_answer(
     """The options of the only question of the ask that is named; by their numbers where a label is no good word."""
     from click.shell_completion import CompletionItem
 
+    from sayso.desks import open_desks  # what only reads rules or settings opens none
+
     try:
         with open_desks(settings()) as desks:
             questions = desks.asks.find(str(ctx.params.get("ask_id"))).questions
@@ -98,6 +99,7 @@ def _completed(incomplete: str, wanted: Callable[[Ask], bool]) -> list[click.she
 
     from sayso.asks.crowds import without_crowds
     from sayso.cli.asks_in_words import headline
+    from sayso.desks import open_desks
 
     try:
         with open_desks(settings()) as desks:

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Asker
 from sayso.asks.quota import UNLIMITED, check_commands
@@ -17,11 +17,13 @@ from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
 from sayso.operations.operation import BEFORE, NewOperation, Operation, OperationState, end_of, lost, state_after
 from sayso.permissions.execution import note_came_to_nothing, note_not_run, note_run, note_run_in_part
-from sayso.permissions.verdict import AllowedAction
 from sayso.records import fields, replace
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
 from sayso.store import Row, Store, Transaction
+
+if TYPE_CHECKING:
+    from sayso.permissions.verdict import AllowedAction
 
 _MOST_NAMED = 10
 _ID_CHARACTERS = set("0123456789abcdef.")

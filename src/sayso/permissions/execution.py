@@ -5,12 +5,16 @@ It is logged before it is done: whoever is killed in between has logged too much
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sayso import chain
 from sayso.asks.model import Asker
 from sayso.chain import LogEvent, LogKind
-from sayso.permissions.verdict import AllowedAction
 from sayso.records import replace
 from sayso.store import Transaction
+
+if TYPE_CHECKING:
+    from sayso.permissions.verdict import AllowedAction
 
 
 def note_run(tx: Transaction, allowed: AllowedAction, operation: str, asker: Asker, now: int) -> None:

@@ -39,12 +39,12 @@ _CHANGING = named(
     "complete compgen mapfile readarray read getopts fc history coproc"
 )
 """What changes the meaning of later words, or runs a text that is not looked at here."""
-_HARMLESS = re.compile(
+_HARMLESS = (
     r"(?:CI|DEBUG|VERBOSE|TZ|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR(?:_FORCE)?|"
     r"NODE_ENV|RAILS_ENV|RACK_ENV|APP_ENV|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|"
     r"PYTHONHASHSEED)"
 )
-"""Variables that do not change which program runs."""
+"""Variables that do not change which program runs. Most lines set none, so it is compiled when it is wanted."""
 _CALM = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*")
 _NOTHING = re.compile(rb"")
 _BRACES = re.compile(r"\{.*(?:,|\.\.)", re.DOTALL)
@@ -129,10 +129,26 @@ class _Word:
 @cache
 def _parser() -> Parser:
     # Only now: it takes its time to import, and most gates see no shell line.
-    import tree_sitter_bash
     from tree_sitter import Language, Parser
 
-    return Parser(Language(tree_sitter_bash.language()))
+    return Parser(Language(_grammar()))
+
+
+def _grammar() -> object:
+    """Only what is compiled of its package: the rest imports what reads files, which takes as long as all else here."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    package = PathFinder.find_spec("tree_sitter_bash")
+    places = package.submodule_search_locations if package else None
+    compiled = PathFinder.find_spec("tree_sitter_bash._binding", places)
+    if compiled is None or compiled.loader is None:
+        import tree_sitter_bash
+
+        return tree_sitter_bash.language()
+    binding = module_from_spec(compiled)
+    compiled.loader.exec_module(binding)
+    return binding.language()
 
 
 def _line(line: str, found: _Found, depth: int) -> None:
@@ -232,7 +248,7 @@ class _Walk:
 
     def _assignment(self, node: Node) -> None:
         name = node.child_by_field_name("name")
-        if name is None or name.type != "variable_name" or not _HARMLESS.fullmatch(_text(name)):
+        if name is None or name.type != "variable_name" or not re.fullmatch(_HARMLESS, _text(name)):
             self._doubt("it sets a variable that may change what runs")
         value = node.child_by_field_name("value")
         if value is not None and not _PLAIN_VALUE.fullmatch(self._word(value).text):
@@ -360,7 +376,7 @@ def _command(words: Command, found: _Found, depth: int) -> None:
     for maybe in inside.possible:
         found.forms += _forms(maybe)
     for name in inside.variables:
-        if not _HARMLESS.fullmatch(name):
+        if not re.fullmatch(_HARMLESS, name):
             found.doubts.append("it sets a variable that may change what runs")
 
 

@@ -52,7 +52,7 @@ PROTECTED_NAMES = (
     *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
 )
 """What lies there, in whichever folder, is run by other programs, or says what agents may do."""
-_EXECUTED = re.compile(rf"(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)", re.IGNORECASE)
+_EXECUTED = rf"(?i)(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)"
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
 MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
@@ -236,7 +236,7 @@ def _changed_files(given: Mapping[str, Any]) -> list[str]:
 
 def _is_protected(path: UsedPath, ground: Ground) -> bool:
     ways = [way for way in (path.named, path.real) if way]
-    return any(_EXECUTED.search(way) or _is_below(way, ground.guarded) for way in ways)
+    return any(re.search(_EXECUTED, way) or _is_below(way, ground.guarded) for way in ways)
 
 
 def _may_come_to_protected(word: str) -> bool:

@@ -406,7 +406,7 @@ def _programs_among(name: str, words: Command) -> Command:
     if name in _OPTIONS_NAMED:
         return tuple(word for word in words[1:] if word.startswith(("-", "+")))
     if name == "sed":
-        return tuple(word for word in _sed_script(words) if not _SED_HARMLESS.fullmatch(word))
+        return tuple(word for word in _sed_script(words) if not re.fullmatch(_SED_HARMLESS, word))
     shapes = [_STRANGE[key] for key in (name, " ".join((name, *words[1:2]))) if key in _STRANGE]
     found = [word for word in words[1:] for shape in shapes if re.fullmatch(shape, word, re.DOTALL)]
     if name == "tar" and set("".join(words[1:2])) & set("IF"):
@@ -446,11 +446,10 @@ def _of_package_manager(name: str, words: Command) -> Command:
 _SED_PLACE = r"(?:\d+|\$|/(?:\\[^\x00-\x1f]|[^/\\\x00-\x1f])*/)"
 _SED_WHERE = rf"(?:{_SED_PLACE}(?:,\+?{_SED_PLACE})?)?!?"
 _SED_TEXT = r"(?:\\[^\x00-\x1f]|(?!\1)[^\\\x00-\x1f])*"
-_SED_HARMLESS = re.compile(
-    rf"{_SED_WHERE}s([/|,#:@]){_SED_TEXT}\1{_SED_TEXT}\1[gpI0-9]*|{_SED_WHERE}[pdq=](?:; ?{_SED_WHERE}[pdq=])*",
-    re.ASCII,
+_SED_HARMLESS = (
+    rf"(?a){_SED_WHERE}s([/|,#:@]){_SED_TEXT}\1{_SED_TEXT}\1[gpI0-9]*|{_SED_WHERE}[pdq=](?:; ?{_SED_WHERE}[pdq=])*"
 )
-"""A script of sed that neither runs, reads nor writes anything."""
+"""A script of sed that neither runs, reads nor writes anything. Long ones are compiled when they are first wanted."""
 
 
 def _sed_script(words: Command) -> Command:
@@ -473,12 +472,11 @@ def _is_option(word: str, option: str) -> bool:
     return word.startswith("-") and not word.startswith("--") and option[1] in word[1:].partition("=")[0]
 
 
-_GIT_ALONE = re.compile(
-    r"--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--(?:literal|glob|noglob|icase)-pathspecs"
-    r"|--no-optional-locks|--no-lazy-fetch|--no-advice|--.*=.*",
-    re.DOTALL,
+_GIT_ALONE = (
+    r"(?s)--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--(?:literal|glob|noglob|icase)-pathspecs"
+    r"|--no-optional-locks|--no-lazy-fetch|--no-advice|--.*=.*"
 )
-_GIT_WITH_VALUE = re.compile(
+_GIT_WITH_VALUE = (
     r"-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix|--attr-source|--shallow-file"
 )
 
@@ -493,9 +491,9 @@ def without_git_options(words: Command) -> tuple[Command, ...]:
         if not option.startswith("-"):
             begins.append(place)
             continue
-        if not _GIT_WITH_VALUE.fullmatch(option):
+        if not re.fullmatch(_GIT_WITH_VALUE, option):
             open_places.add(place + 1)
-        if not _GIT_ALONE.fullmatch(option):
+        if not re.fullmatch(_GIT_ALONE, option):
             open_places.add(place + 2)
     return tuple((words[0], *words[place:]) for place in begins)
 

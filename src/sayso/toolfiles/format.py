@@ -58,6 +58,10 @@ class ObjectSpec:
     def by_name(self) -> dict[str, FieldSpec]:
         return {field.name: field for field in self.fields}
 
+    @cached_property
+    def required(self) -> tuple[FieldSpec, ...]:
+        return tuple(field for field in self.fields if field.required)
+
 
 def _shape(kind: type[Any]) -> ObjectSpec:
     """The fields that the class itself declares come before those that it shares with others."""
@@ -122,7 +126,7 @@ def build(shape: ObjectSpec, value: Mapping[str, Any], **more: Any) -> Any:
     """The part of the model that a structurally sound object stands for. null is the same as not given."""
     parts: dict[str, Any] = {}
     for field in shape.fields:
-        if value.get(field.name) is not None:
+        if field.name in value and value[field.name] is not None:
             parts.setdefault(field.target, _built(field, value[field.name]))
     return shape.model(**parts, **more)
 

@@ -57,8 +57,8 @@ def _check_shape(value: object, shape: ObjectSpec, where: Path) -> Iterator[Flaw
     if not isinstance(value, dict):
         yield Flaw(where=where, kind="type", expected="an object", actual=described(value))
         return
-    for field in shape.fields:
-        if field.required and field.name not in value:
+    for field in shape.required:
+        if field.name not in value:
             yield Flaw(
                 where=(*where, field.name),
                 kind="missing",

@@ -38,6 +38,9 @@ def nearest(given: object, allowed: Iterable[object]) -> str:
     return f"Did you mean `{found}`?" if found else ""
 
 
+_KINDS: dict[str, type] = {"string": str, "array": list, "object": dict}
+
+
 def is_of(value: object, json_type: str) -> bool:
     """Whether a value is of a JSON type. As in JSON Schema, 3.0 is an integer and true is no number."""
     if isinstance(value, bool) or value is None:
@@ -46,7 +49,7 @@ def is_of(value: object, json_type: str) -> bool:
         return json_type in ("integer", "number")
     if isinstance(value, float):
         return json_type == "number" or (json_type == "integer" and value.is_integer())
-    return isinstance(value, {"string": str, "array": list, "object": dict}.get(json_type, ()))
+    return isinstance(value, _KINDS.get(json_type, ()))
 
 
 def described(value: object) -> str:
