@@ -102,7 +102,7 @@ state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
 -- name: inbox_attended
 -- The first part of the inbox: agents that are blocked until somebody answers.
 {crowded}
-SELECT * FROM asks WHERE version > 0 AND {attended} {page_of_inbox};
+SELECT * FROM asks WHERE version > 0 AND {waited_for} {page_of_inbox};
 
 -- name: inbox_unattended
 -- The other part: what nobody waits for.
@@ -160,7 +160,10 @@ FROM ({open_crowds} {their_questions_open}
       GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd;
 
 -- name: inbox_versions
-SELECT id, version FROM asks WHERE state IN ('pending', 'timed_out') AND version > 0 ORDER BY created_at, id;
+SELECT created_at, id, version FROM asks WHERE version > 0 AND {waited_for}
+UNION ALL
+SELECT created_at, id, version FROM asks WHERE version > 0 AND {unattended}
+ORDER BY created_at, id;
 
 -- name: inbox_size
 SELECT count(*) AS size FROM asks WHERE state IN ('pending', 'timed_out');

@@ -37,8 +37,11 @@ CREATE TABLE asks (
     deciders TEXT NOT NULL DEFAULT ''
 );
 
--- Of all people. A query for one person does not say `version > 0`, which is always so, and cannot be drawn to this index.
-CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out') AND version > 0;
+-- The two parts of the inbox of all people: whoever looks at one reads nothing of the other. A query for one person does not say
+-- `version > 0`, which is always so, and cannot be drawn to these.
+CREATE INDEX asks_inbox_attended ON asks (created_at, id) WHERE wait_id IS NOT NULL AND state = 'pending' AND version > 0;
+CREATE INDEX asks_inbox_unattended ON asks (created_at, id)
+WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL) AND version > 0;
 CREATE INDEX asks_owners ON asks (owner, created_at, id) WHERE state IN ('pending', 'timed_out');
 CREATE INDEX asks_deciders ON asks (created_at, id) WHERE state IN ('pending', 'timed_out') AND deciders <> '';
 CREATE INDEX asks_crowds ON asks (put_by, client, project, created_at, id) WHERE state IN ('pending', 'timed_out') AND put_by <> '';
