@@ -263,7 +263,7 @@ SETTINGS = Path(".claude") / "settings.json"
 def test_the_tools_that_ask_are_allowed_at_install_and_no_more_after_uninstall(home: Home) -> None:
     ran = home.run("install", "claude-code", "codex", "gemini", "qwen", "copilot")
     assert ran.code == 0, ran.err
-    assert ran.out.count("permission to ask you: added in") == 5
+    assert ran.out.count("permission to ask you: added in ~/") == 5
     assert "Allowed without a prompt of the client: ask_user, " in ran.err
     assert "run no command" in ran.err
     allowed = json.loads((home.folder / SETTINGS).read_text())["permissions"]["allow"]
@@ -272,6 +272,7 @@ def test_the_tools_that_ask_are_allowed_at_install_and_no_more_after_uninstall(h
     gone = home.run("uninstall")
     assert gone.code == 0, gone.err
     assert files(home) == set()
+    assert "No agent's client was found" in home.run("install").err, "an empty folder looks like a client"
 
 
 @pytest.mark.finding("F-80")

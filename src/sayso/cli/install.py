@@ -131,7 +131,7 @@ def command(
     before = brought(config, config.project) if for_project and not dry_run else None
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
     ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *gates.values(), *skills]
-    went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in grants]
+    went_well += [_try(_show_part if dry_run else _adding(ours, machine), part) for part in grants]
     _say_what_is_allowed(pieces, grants)
     wants_wait = bool(foreground) if dry_run else _wants_wait(waits, foreground)
     wants_hook = bool(hook) if dry_run else _wants_hook(hooks, hook)
@@ -146,7 +146,7 @@ def command(
             *skills,
         ]
     }
-    went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in parts.values()]
+    went_well += [_try(_show_part if dry_run else _adding(ours, machine), part) for part in parts.values()]
     if wants_gate:
         _say_what_trust_is_for([BY_KEY[key] for key in gates])
     if before is not None:
@@ -327,14 +327,15 @@ def _by(option: str, clients: str = "claude-code") -> str:
     return f"{this_command()} install {clients} {option}"
 
 
-def _adding(ours: Sequence[Part]) -> Callable[[Part], None]:
+def _adding(ours: Sequence[Part], machine: Machine) -> Callable[[Part], None]:
     def one(part: Part) -> None:
-        put(f"  {_named(part)}{_done_in(add(part, ledger_of(settings()), ours), part.path)}")
+        done = add(part, ledger_of(settings()), ours)
+        put(f"  {_named(part)}{_done_in(done, short_path(part.path, machine))}")
 
     return one
 
 
-def _done_in(done: Done, file: object) -> str:
+def _done_in(done: Done, file: str) -> str:
     return tr("{done} in {file}", done=translated(done), file=file)
 
 

@@ -70,7 +70,7 @@ def list_(as_json: bool) -> None:
 @declared.argument("path", type=declared.PATH, required=False)
 @declared.option("--json", "as_json", is_flag=True, help="Print the faults as a JSON array.")
 def validate(path: Path | None, as_json: bool) -> None:
-    """Check a tool file, a directory of them, or all that hold here. Exit code 1 if anything is wrong.
+    """Check a tool file, a directory of them, or all that are here. Exit code 1 if anything is wrong.
 
     \b
     Example:
@@ -190,15 +190,20 @@ def _as_said_here(tool: CommandTool, sandbox: str | None, network: str | None) -
 
 def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...], tuple[Path, ...]]:
     """How many files there are, all that is wrong with them, and those not used for want of trust: the same verdict as
-    at a server's start."""
+    at a server's start, and for what was just written by hand the one that it will have once it is trusted."""
     if path is None:
         here = Catalog(config).load()
-        return here.files, here.faults, here.untrusted
+        written = [fault for file in here.untrusted for fault in _faults(file)]
+        return here.files + len(here.untrusted), (*here.faults, *written), here.untrusted
     if path.is_dir():
         loaded = load_dir([path])
         return len(list(path.glob("*.json"))), loaded.faults, ()
-    found = load_file(path)
-    return 1, () if isinstance(found, ToolFile) else found, ()
+    return 1, _faults(path), ()
+
+
+def _faults(file: Path) -> tuple[Fault, ...]:
+    found = load_file(file)
+    return () if isinstance(found, ToolFile) else found
 
 
 def _write_new(file: Path, like: Path) -> bytes:

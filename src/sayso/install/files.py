@@ -61,11 +61,6 @@ def back_up(path: Path) -> Path:
         number += 1
 
 
-def missing_folders(path: Path) -> list[Path]:
-    """The folders above the file that are not there, the outermost last."""
-    return [folder for folder in path.parents if not folder.exists()]
-
-
 def remove(path: Path, folders: list[Path]) -> None:
     """Take away a file that was not there before, and those of the folders that are empty again."""
     path.unlink(missing_ok=True)

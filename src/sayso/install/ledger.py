@@ -26,7 +26,7 @@ class Record:
     made: int = 0
     """How many tables above the entry are ours as well."""
     folders: tuple[str, ...] = ()
-    """The folders that were made for it, the innermost first."""
+    """The folders that were made for it and for others of our files, the innermost first."""
     added: tuple[str, ...] = ()
     """Which kinds of parts were put there by us, and not found there."""
 
@@ -42,6 +42,10 @@ class Ledger:
         if not found:
             return None
         return Record(**{**found, "folders": tuple(found["folders"]), "added": tuple(found.get("added", ()))})
+
+    def folders(self) -> set[str]:
+        """All that were made, for whichever file."""
+        return {folder for record in self._read().values() for folder in record["folders"]}
 
     def put(self, file: Path, record: Record) -> None:
         self._write({**self._read(), str(file): asdict(record)})

@@ -105,7 +105,9 @@ def begin(part: Part, seen: PartPreview, ledger: Ledger, beside: Iterable[Part] 
     added = (*(earlier.added if earlier else ()), *(() if seen.was_in else (_kind(part),)))
     if earlier and earlier.restores and earlier.after == files.fingerprint(seen.before):
         return replace(earlier, added=added)
-    folders = tuple(str(folder) for folder in files.missing_folders(part.path))
+    # A folder that was made for another file of ours goes with whichever of them goes last.
+    made = ledger.folders()
+    folders = tuple(str(folder) for folder in part.path.parents if str(folder) in made or not folder.exists())
     backup = str(files.back_up(part.path)) if seen.before is not None else ""
     text, _ = _without_mark(seen.before)
     is_free = not seen.was_in and not any(other.is_in(text) for other in beside if other.path == part.path)
@@ -136,7 +138,7 @@ def take_back(part: Part, ledger: Ledger) -> Done:
         if left:
             files.write(part.path, (mark + left).encode(), now)
         else:
-            files.remove(part.path, [])
+            files.remove(part.path, [Path(folder) for folder in record.folders] if record else [])
     return Done.REMOVED
 
 
