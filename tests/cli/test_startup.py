@@ -13,7 +13,7 @@ from tests.cli.program import BIN, SECONDS, Home, choice
 from sayso import __version__
 from sayso.cli import READERS
 from sayso.cli.command_table import COMMANDS
-from sayso.cli.lazy_group import load
+from sayso.cli.lazy_group import LazyGroup, load
 
 HEAVY = ("mcp", "mcp_types", "pydantic", "textual", "anyio", "asyncio", "starlette", "psycopg", "yaml")
 DUMP = """
@@ -147,10 +147,33 @@ def test_it_runs_as_a_module_too(home: Home) -> None:
     assert ran.stdout == f"sayso {__version__}\n"
 
 
-def test_an_unknown_command_is_a_usage_error_with_the_nearest_name(home: Home) -> None:
-    ran = home.run("anwser")
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["anwser"], "Did you mean answer?"),
+        (["setup"], "Did you mean install?"),
+        (["tools", "valdate"], "Did you mean validate?"),
+        (["tools", "check"], "The commands are init, list, run, schema, validate."),
+    ],
+)
+def test_an_unknown_command_is_a_usage_error_with_what_was_meant(home: Home, words: list[str], hint: str) -> None:
+    ran = home.run(*words)
     assert ran.code == 2
-    assert ran.error == "Error: There is no command 'anwser'. Did you mean answer?"
+    assert ran.error == f"Error: There is no command '{words[-1]}'. {hint}"
+
+
+@pytest.mark.parametrize(
+    ("words", "usage"), [(["help"], ""), (["help", "tools", "init"], "tools init "), (["rules", "help"], "rules ")]
+)
+def test_help_is_given_to_whoever_asks_for_it_as_for_a_command(home: Home, words: list[str], usage: str) -> None:
+    ran = home.run(*words)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith(f"Usage: sayso {usage}[OPTIONS]")
+
+
+def test_each_word_of_other_programs_leads_to_something_that_is_here() -> None:
+    assert set(LazyGroup.known_as.values()) <= {*COMMANDS, "--version"}
+    assert set(LazyGroup.known_as).isdisjoint(COMMANDS)
 
 
 def test_what_can_be_chosen_stands_in_one_line_with_what_is_missing(home: Home) -> None:

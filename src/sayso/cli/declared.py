@@ -127,8 +127,10 @@ class Declared:
         said: dict[str, Any] = {"params": [each.in_click() for each in self.parameters], "help": self.does.__doc__}
         if self.below is None:
             return click.Command(self.name, callback=self.does, **said)
+        from sayso.cli.command_group import CommandGroup
+
         below = {name: each.in_click() for name, each in self.below.items()}
-        return click.Group(self.name, below, callback=self._alone, invoke_without_command=self.reads(()), **said)
+        return CommandGroup(self.name, below, callback=self._alone, invoke_without_command=self.reads(()), **said)
 
     def _alone(self, **given: Any) -> object:
         """What a group does where none of the commands below it is named."""

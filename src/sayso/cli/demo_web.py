@@ -68,7 +68,10 @@ def _how_to_join(desks: Desks, served: DemoPage) -> str:
     token = desks.accounts.add_token(f"{AGENT}-{secrets.token_hex(2)}")
     server = f"{served.address}/mcp"
     first = flowing(tr("An agent of yours can ask on this page while the demo runs. For Claude Code, run:"))
-    return f'\n{first}\n\nclaude mcp add --transport http sayso-demo {server} --header "Authorization: Bearer {token}"'
+    add = f'claude mcp add --transport http sayso-demo {server} --header "Authorization: Bearer {token}"'
+    # Nothing of the demo is kept but what a person adds to a client.
+    last = tr("And when the demo has ended, in the same folder:")
+    return f"\n{first}\n\n{add}\n\n{last}\n\nclaude mcp remove sayso-demo"
 
 
 def _one_round(desks: Desks) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module, util
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from sayso import __version__
+from sayso.cli.command_group import CommandGroup
 from sayso.cli.command_table import ABOUT, COMMANDS, GROUPS, PLAIN
 from sayso.cli.declared import Declared
 from sayso.cli.texts import tr, translated
@@ -21,6 +22,22 @@ ONLY_READ = ("list", "show", "log", "agents", "config", "completion")
 _INBOX = ("inbox", "tui", "ui", "open")
 """What people call the inbox, which opens without a command."""
 
+_KNOWN_AS = {
+    "approve": "allow",
+    "connect": "install",
+    "init": "install",
+    "mcp": "server",
+    "pending": "list",
+    "permissions": "rules",
+    "serve": "web",
+    "settings": "config",
+    "setup": "install",
+    "start": "web",
+    "status": "doctor",
+    "try": "demo",
+    "version": "--version",
+}
+
 
 def load(name: str) -> click.Command:
     """The command of that name, from the file that is called like it."""
@@ -28,8 +45,10 @@ def load(name: str) -> click.Command:
     return command.in_click() if isinstance(command, Declared) else command
 
 
-class LazyGroup(click.Group):
+class LazyGroup(CommandGroup):
     """Knows its commands by name and imports the one that is called."""
+
+    known_as = _KNOWN_AS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -58,17 +77,10 @@ class LazyGroup(click.Group):
             _keep_log_quiet()
         return spoken(load(cmd_name))
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from sayso.text import did_you_mean
-
-            if args[0] in _INBOX:
-                ctx.fail(f"There is no command {args[0]!r}. Your inbox opens with {ctx.info_name} alone.")
-            hint = did_you_mean(args[0], COMMANDS, f"The commands are {', '.join(COMMANDS)}.")
-            ctx.fail(f"There is no command {args[0]!r}. {hint}")
-        return super().resolve_command(ctx, args)
+    def refuse(self, ctx: click.Context, word: str, names: list[str]) -> NoReturn:
+        if word in _INBOX:
+            ctx.fail(f"There is no command {word!r}. Your inbox opens with {ctx.info_name} alone.")
+        super().refuse(ctx, word, names)
 
 
 @click.group(

@@ -63,7 +63,7 @@ def test_an_agent_of_ones_own_can_be_connected_to_the_demo(place: Place, size: t
         newcomer.start("sayso demo --web")
         newcomer.sees("c to connect an agent of your own")
         newcomer.keys("c", "Enter")
-        newcomer.sees("For Claude Code, run:", "Press Enter to run the sample agent.")
+        newcomer.sees("For Claude Code, run:", "claude mcp remove sayso-demo", "Press Enter to run the sample agent.")
         read(newcomer, size[0])
         joined = newcomer.tmux("capture-pane", "-p", "-J")
         pattern = r'^claude mcp add --transport http \S+ (\S+) --header "Authorization: (\S+ \S+)"'
