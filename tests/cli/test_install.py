@@ -42,7 +42,12 @@ def test_the_clients_that_are_found_are_connected_and_disconnected_again(home: H
     assert entry["env"] == {"SAYSO_STATE_DIR": str(home.state)}
     assert home.run("install").out.count("already there") == 3
     gone = home.run("uninstall")
-    assert gone.out == "Codex: restored in ~/.codex/config.toml\nCursor: restored in ~/.cursor/mcp.json\n"
+    words = "removed, and ~/{} is as it was before"
+    assert gone.out == "".join(
+        f"{name}: {words.format(file)}\n"
+        for name, file in (("Codex", ".codex/config.toml"), ("Cursor", ".cursor/mcp.json"))
+    )
+    assert gone.err == f"\nWhat you were asked and have set is kept:\n  {home.state}\n"
     assert files(home) == set()
     assert "nothing to take back" in home.run("uninstall").err
 
@@ -375,7 +380,7 @@ def test_a_server_that_a_client_has_is_put_behind_a_gate_and_off_it_to_the_byte(
     home.run("install", "cursor", "--guard", "files")
     assert "Cursor (user): files is behind a gate" in home.run("doctor").out
     gone = home.run("uninstall", "cursor")
-    assert gone.out.startswith("Cursor: gate of files: removed in ~/.cursor/mcp.json\nCursor: restored in")
+    assert gone.out.startswith("Cursor: gate of files: removed in ~/.cursor/mcp.json\nCursor: removed, and ~/.cursor")
     assert cursor.read_text() == text
 
 

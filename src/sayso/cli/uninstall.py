@@ -27,7 +27,7 @@ from sayso.install.ledger import Ledger, ledger_of
 from sayso.install.machine import Machine
 from sayso.install.part import Done, Part, take_back, take_back_ours
 from sayso.install.targets import TARGETS, Scope, Target
-from sayso.text import printable
+from sayso.text import printable, spelt_out
 
 Removal = tuple[str, str, Callable[[Ledger], Done]]
 """What is taken out, as a line with a place for what became of it; out of which file; and how."""
@@ -59,6 +59,8 @@ def command(clients: tuple[str, ...], for_project: bool, guards: tuple[str, ...]
     results = [_remove(line, file, take) for (line, file), take in each.items()]
     if not any(result is Done.REMOVED or result is Done.RESTORED for result in results):
         say(_nothing(clients))
+    elif not clients and not for_project:
+        _say_what_stays()
     if None in results:
         raise click.exceptions.Exit(CannotEdit.exit_code)
 
@@ -109,5 +111,20 @@ def _remove(line: str, file: str, take: Callable[[Ledger], Done]) -> Done | None
         say(tr("Not done: {why}", why=printable(explained(error))))
         return None
     if done is not Done.ABSENT:
-        put(line.format(tr("{done} in {file}", done=translated(done), file=file)))
+        put(line.format(_said(done, file)))
     return done
+
+
+def _said(done: Done, file: str) -> str:
+    if done is Done.RESTORED:
+        return tr("removed, and {file} is as it was before", file=file)
+    return tr("{done} in {file}", done=translated(done), file=file)
+
+
+def _say_what_stays() -> None:
+    """For who wants to be rid of all of it."""
+    config = settings()
+    folders = [folder for folder in (config.state_dir, config.user_rules.parent) if folder.is_dir()]
+    say(
+        "\n".join(["", tr("What you were asked and have set is kept:"), *(f"  {spelt_out(str(it))}" for it in folders)])
+    )

@@ -162,9 +162,9 @@ def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> N
     say(tr("\nSign in as {name}. This works once, within {n} minutes:\n", name=name, n=minutes))
     put(f"  {link}")
     say()
-    draw_link(link)
     if page != address:
         say(tr("If your browser does not find that address, this is the same link:") + f"\n\n  {address}{way_in}\n")
+    draw_link(link)
     sys.stdout.flush()
 
 
