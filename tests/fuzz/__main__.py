@@ -1,4 +1,4 @@
-"""Fuzzes Sayso by hand for as long as one likes: `python -m tests.fuzz --seconds 600 --seed 7 [stdio|early|start|web]`.
+"""Fuzzes Sayso by hand for as long as one likes: `python -m tests.fuzz --seconds 600 --seed 7 [PART ...]`.
 
 It goes in rounds, each with a seed of its own that is printed when something is found; what is found is made as small
 as it can be. Servers are restarted now and then, so that their beginnings are under fire too.
@@ -9,21 +9,24 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from tests.e2e.stdio.harness import Place, new_place
-from tests.fuzz import early, junk, stdio, web
+from tests.fuzz import early, inside, junk, stdio, web
+from tests.rules.test_real_shells import programs_in
 
 ROUND = 200
 ROUNDS_OF_A_SERVER = 10
 MEMORY = stdio.MEMORY
 T = TypeVar("T", stdio.Target, web.Target)
-PARTS = ("stdio", "early", "start", "web")
+PARTS = ("stdio", "early", "start", "web", "rules", "tools", "hooks", "streams")
 
 
 def main() -> None:
@@ -68,11 +71,7 @@ def _fuzz_start(place: Place, first: int, until: float) -> str:
 
 
 def _fuzz_early(_: Place, first: int, until: float) -> str:
-    rounds = 0
-    while time.monotonic() < until:
-        _round(junk.pieces(), early.fire, first + rounds)
-        rounds += 1
-    return f"{rounds * ROUND} examples"
+    return _rounds(junk.pieces(), early.fire, first, until)
 
 
 def _fuzz_web(place: Place, first: int, until: float) -> str:
@@ -89,11 +88,48 @@ def _fuzz_web(place: Place, first: int, until: float) -> str:
     return f"{len(held) * ROUND} requests, {told}"
 
 
+def _fuzz_rules(_: Place, first: int, until: float) -> str:
+    with _scratch() as folder:
+        programs_in(folder)
+        return _rounds(inside.rules_and_lines(), inside.judge_in(folder), first, until)
+
+
+def _fuzz_tools(_: Place, first: int, until: float) -> str:
+    return _rounds(inside.tool_files(), inside.read_tool_file, first, until)
+
+
+def _fuzz_hooks(_: Place, first: int, until: float) -> str:
+    with _scratch() as folder, inside.hooks(folder) as fire:
+        return _rounds(inside.events(), fire, first, until)
+
+
+def _fuzz_streams(_: Place, first: int, until: float) -> str:
+    return _rounds(inside.streams(), inside.hear, first, until)
+
+
+def _rounds(strategy: SearchStrategy, fire: Callable, first: int, until: float) -> str:  # type: ignore[type-arg]
+    rounds = 0
+    while time.monotonic() < until:
+        _round(strategy, fire, first + rounds)
+        rounds += 1
+    return f"{rounds * ROUND} examples"
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="sayso-fuzz-") as folder:
+        yield Path(folder)
+
+
 _WORK: dict[str, Callable[[Place, int, float], str]] = {
     "stdio": _fuzz_stdio,
     "early": _fuzz_early,
     "start": _fuzz_start,
     "web": _fuzz_web,
+    "rules": _fuzz_rules,
+    "tools": _fuzz_tools,
+    "hooks": _fuzz_hooks,
+    "streams": _fuzz_streams,
 }
 
 

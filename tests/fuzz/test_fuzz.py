@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.e2e.stdio.harness import Place, new_place
-from tests.fuzz import early, junk, stdio, web
+from tests.fuzz import early, inside, junk, stdio, web
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 BROKEN, BULK = 300, 50_000
@@ -81,3 +83,28 @@ def test_connections_that_break_leave_nothing_behind_in_a_web_server(site: web.T
         site.break_off(request)
     assert site.health() == 200
     assert site.memory() - before < BROKEN * BULK / 4
+
+
+@settings(max_examples=40, suppress_health_check=SLOW)
+@given(inside.tool_files())
+def test_any_tool_file_is_a_tool_or_named_faults_and_read_alike_in_both_ways(
+    example: tuple[str, dict[str, object]],
+) -> None:
+    inside.read_tool_file(example)
+
+
+@settings(max_examples=60, suppress_health_check=SLOW)
+@given(inside.streams())
+def test_whatever_agents_print_is_understood_or_passed_over(example: tuple[list[Any], list[Any], list[Any]]) -> None:
+    inside.hear(example)
+
+
+def test_nothing_that_a_client_hands_to_its_hook_is_allowed_unless_a_rule_says_so(tmp_path: Path) -> None:
+    with inside.hooks(tmp_path) as hand_over:
+
+        @settings(max_examples=60, suppress_health_check=SLOW)
+        @given(inside.events())
+        def check(example: tuple[str, Any]) -> None:
+            hand_over(example)
+
+        check()

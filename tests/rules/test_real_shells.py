@@ -46,6 +46,11 @@ def rules() -> RuleBook:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which a shell finds nothing but programs that note how they were called."""
     folder = tmp_path_factory.mktemp("bash")
+    programs_in(folder)
+    return folder
+
+
+def programs_in(folder: Path) -> None:
     for name in PROGRAMS.split():
         (folder / name).write_text(NOTE)
         (folder / name).chmod(0o755)
@@ -53,7 +58,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         real = next(Path(place) / name for place in ("/bin", "/usr/bin") if (Path(place) / name).exists())
         (folder / name).symlink_to(real)
     (folder / "empty").mkdir()
-    return folder
 
 
 def run_by(shell: str, line: str, folder: Path) -> list[tuple[str, ...]]:

@@ -69,7 +69,8 @@ def _wanted(event: Mapping[str, Any], asked: Mapping[str, Any]) -> Permission:
     """The use of a tool with all of its input; or, whatever else it is, all that the client says of it."""
     use, about = _part(event, "use"), asked.get("permission")
     tool, given = use.get("tool"), _part(use, "input")
-    if about in _OF_NO_TOOL or not given or not _agrees(asked, given, str(event.get("directory") or ".")):
+    is_of_tool = isinstance(tool, str) and about not in _OF_NO_TOOL
+    if not is_of_tool or not given or not _agrees(asked, given, str(event.get("directory") or ".")):
         known = {key: asked[key] for key in ("patterns", "metadata") if asked.get(key)}
         return approve.read({"tool_name": about, "input": {**known, **({"use": dict(use)} if use else {})}})
     same = _SAME if not given.keys() & _NAMES.values() else {}
