@@ -329,6 +329,7 @@ def _connect(address: str) -> Connection:
     return psycopg.connect(address, **_connection_settings())
 
 
+@cache
 def _without_secrets(address: str) -> str:
     """The address as it may be shown: host, port and name, whatever else stands in it."""
     try:
