@@ -102,6 +102,15 @@ def test_a_file_that_somebody_else_can_write_or_that_cannot_be_read_is_a_fault(c
     assert "cannot be read" in str(RuleFiles(config).book(config.project).faults[0])
 
 
+def test_a_file_that_is_somebody_elses_is_a_fault(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.user_rules.write_text('[[rule]]\nallow = ["a"]')
+    if os.geteuid() == 0:
+        os.chown(config.user_rules, 1, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert effect(RuleFiles(config).book(config.project), config, "a") == "ask"
+
+
 def test_paths_are_real_ones_after_links(config: Config, tmp_path: Path) -> None:
     (config.project / "src").mkdir()
     (config.project / "src" / "out").symlink_to(tmp_path)

@@ -514,6 +514,29 @@ def test_what_a_rule_names_it_allows(pattern: str, line: str) -> None:
     assert effect(f'[[rule]]\nallow = ["""Bash({pattern})"""]', f"Bash({line})") == "allow"
 
 
+@pytest.mark.parametrize("pattern", ['"curl" *', r"c\url *", "CURL *", "Curl *"])
+def test_a_program_is_denied_however_a_rule_spells_it_and_allowed_only_as_it_is_called(pattern: str) -> None:
+    assert effect(f"[[rule]]\nallow = ['Bash']\n[[rule]]\ndeny = ['Bash({pattern})']", "Bash(curl a.com)") == "deny"
+    verdict = "ask" if pattern.startswith("C") else "allow"
+    assert effect(f"[[rule]]\nallow = ['Bash({pattern})']", "Bash(curl a.com)") == verdict
+
+
+def test_a_program_with_a_space_in_its_name_can_be_denied() -> None:
+    assert effect("""[[rule]]\ndeny = ['Bash("my tool" *)']""", "Bash('my tool' --now)") == "deny"
+
+
+def test_a_line_that_is_too_long_to_be_looked_at_is_asked() -> None:
+    rule = '[[rule]]\nallow = ["Bash(echo *)"]'
+    assert effect(rule, f"Bash(echo {'a' * 19_995})") == "allow"
+    assert effect(rule, f"Bash(echo {'a' * 19_996})") == "ask"
+
+
+@pytest.mark.parametrize("meant", ["Edit(~/notes/a.md)", "Edit(//srv/a.md)", "Edit(/srv/a.md)"])
+def test_an_example_is_spelt_as_the_pattern_that_means_it(meant: str) -> None:
+    rule = f'[[rule]]\nallow = ["Edit(~/notes/**)", "Edit(//srv/**)"]\nmatch = ["{meant}"]'
+    assert (faults(rule), effect(rule, meant)) == ([], "allow")
+
+
 def test_an_exception_belongs_to_its_rule_alone() -> None:
     rules = '[[rule]]\nask = ["Bash(git *)"]\nexcept = ["Bash(git status *)"]\n[[rule]]\nallow = ["Bash(git *)"]'
     assert effect(rules, "Bash(git status)") == "allow"

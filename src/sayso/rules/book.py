@@ -109,7 +109,7 @@ class _Index:
         """Those that may be about it, in the order in which they were written."""
         names = list(names)
         ways = [way for path in use.paths for way in (path.named, path.real) if way]
-        programs = {"", *(words[0].split()[0] for words in commands if words and words[0].split())}
+        programs = {"", *(words[0].split()[0].lower() for words in commands if words and words[0].split())}
         found = [entry for name in names for entry in self.named.get(name, ())]
         found += [entry for name in names for program in programs for entry in self.programs.get((name, program), ())]
         for name in names if ways else ():

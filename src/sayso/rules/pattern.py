@@ -43,9 +43,10 @@ class Pattern:
 
     @property
     def first_word(self) -> str:
-        """The one program that it can be about; empty where there are several."""
+        """What the one program begins with that it can be about, in small letters; empty where there are several."""
         first = _words(self.spec)[:1] if self.about is About.WORDS else []
-        return first[0] if first and "*" not in first[0] else ""
+        named = _unquoted(first[0]).lower().split() if first and not _has_star(first[0]) else []
+        return named[0] if named else ""
 
     @property
     def is_of_reading(self) -> bool:
@@ -161,7 +162,8 @@ class Pattern:
 
     @cached_property
     def _loose(self) -> re.Pattern[str]:
-        return _command(self.spec, r"\s+", r"\s")
+        # A disk that does not tell letters by their case finds the same program.
+        return _command(self.spec, r"\s+", r"\s", first="(?i:{})")
 
     @cached_property
     def _path(self) -> re.Pattern[str]:
@@ -250,11 +252,12 @@ def _words(spec: str) -> list[str]:
     return _WORD.findall(spec) if re.fullmatch(rf"\s*(?:{_WORD.pattern}\s*)*", spec, re.DOTALL) else []
 
 
-def _command(spec: str, between: str, blank: str) -> re.Pattern[str]:
-    """` *` at the end is for any further words, or none."""
+def _command(spec: str, between: str, blank: str, *, first: str = "{}") -> re.Pattern[str]:
+    """` *` at the end is for any further words, or none. `first` says how the program is told."""
     words = _words(spec)
     rest = f"(?:{blank}.*)?" if len(words) > 1 and words[-1] == "*" else ""
     told = [_starred_word(word) for word in (words[:-1] if rest else words)]
+    told[0] = first.format(told[0])
     return re.compile(between.join(told) + rest, re.DOTALL)
 
 

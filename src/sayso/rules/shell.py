@@ -375,9 +375,20 @@ def _command(words: Command, found: _Found, depth: int) -> None:
         _line(line, found, depth + 1)
     for maybe in inside.possible:
         found.forms += _forms(maybe)
-    for name in inside.variables:
-        if not re.fullmatch(_HARMLESS, name):
+    for variable in inside.variables:
+        if not re.fullmatch(_HARMLESS, variable):
             found.doubts.append("it sets a variable that may change what runs")
+    if name.lower() != name:
+        _in_small_letters(words, found, depth)
+
+
+def _in_small_letters(words: Command, found: _Found, depth: int) -> None:
+    """On a disk that does not tell letters by their case, `GIT` is git and `BASH -c` a shell: what those would run may
+    be denied, and is not certain."""
+    meant = _Found()
+    _command((words[0].lower(), *words[1:]), meant, depth)
+    found.forms += meant.forms
+    found.doubts += meant.doubts
 
 
 def _forms(words: Command) -> Iterator[Command]:

@@ -336,6 +336,8 @@ def example(text: str, folder: str) -> dict[str, Any]:
         return {"kind": "command", "tool": name, "folder": folder, "data": {"argv": shlex.split(about)}}
     kind, field = _KINDS.get(name, ("mcp" if name.startswith("mcp__") else "other", ""))
     given = {} if about is None or not field else {field: about}
+    if about is not None and kind in ("edit", "read"):
+        given = {field: os.path.expanduser(about) if about.startswith("~/") else re.sub("^//", "/", about)}
     if name == "WebFetch" and about is not None and about.startswith("domain:"):
         given = {"url": f"https://{about.removeprefix('domain:').strip()}/"}
     if name == "Glob":
