@@ -246,7 +246,8 @@ def test_old_asks_are_tidied_away_while_one_waits(home: Home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "given", "words"),
     [
-        ([], "", "standard input: is not JSON"),
+        ([], "", 'Say what to ask: sayso ask "QUESTION?", or JSON on standard input.'),
+        ([], "Deploy?", "standard input: is not JSON"),
         ([], "[]", "standard input: expected an object with questions, got an array of 0."),
         ([], "{}", "questions: expected an array of questions, got nothing."),
         ([], '{"questions": []}', "questions: expected 1 to 100 questions, got 0."),

@@ -33,7 +33,10 @@ def write(home: Home, text: str) -> Path:
 
 
 def test_the_rules_are_listed_with_where_they_are_and_how_often_each_decided(home: Home) -> None:
-    assert "There are no rules, so everything is asked" in home.run("rules").err
+    told, _, example = home.run("rules").err.partition("\n\n")
+    assert told.startswith("There are no rules, so everything is asked")
+    assert str(write(home, example)) in told
+    assert home.run("rules", "check", "Bash(git status)").code == 0, "what is shown as an example can be used as it is"
     file = write(home, RULES)
     ran = home.run("rules")
     header, *rows = ran.out.splitlines()

@@ -34,6 +34,7 @@ EXIT_CODES = {
     State.CANCELLED: 12,
 }
 OTHER_END = 13
+_SAY_WHAT = 'Say what to ask: sayso ask "QUESTION?", or JSON on standard input.'
 
 
 def _read_time(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -86,7 +87,7 @@ def command(
     if question is not None and from_stdin:
         raise click.UsageError("Give either QUESTION or --stdin, not both.")
     if question is None and not from_stdin and sys.stdin and sys.stdin.isatty():
-        raise click.UsageError('Say what to ask: sayso ask "QUESTION?", or JSON on standard input.')
+        raise click.UsageError(_SAY_WHAT)
     data = _from_stdin(options, kind) if question is None else _from_flags(question, options, kind)
     if title is not None:
         data = {**data, "title": title}
@@ -108,7 +109,10 @@ def _from_flags(question: str, options: Sequence[str], kind: str | None) -> dict
 def _from_stdin(options: Sequence[str], kind: str | None) -> dict[str, Any]:
     if options or kind:
         raise click.UsageError("-o, --multi and --confirm go with a QUESTION.")
-    return from_json(stdin_text())
+    text = stdin_text()
+    if not text.strip():
+        raise click.UsageError(_SAY_WHAT)
+    return from_json(text)
 
 
 def _put(config: Config, data: dict[str, Any], timeout: int | None, show: Callable[[Ask], None]) -> Ask:

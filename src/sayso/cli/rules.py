@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 HEADER = ("RULE", "DECIDED", "PLACE", "ABOUT")
 EXIT_CODES = {Effect.ALLOW: 0, Effect.ASK: 10, Effect.DENY: 11}
 COLOURS = {Effect.ALLOW: "green", Effect.ASK: "yellow", Effect.DENY: "red"}
+EXAMPLE = """[[rule]]
+allow = ["Bash(git status *)", "Bash(npm test *)"]
+
+[[rule]]
+deny = ["Bash(git push --force *)"]"""
 COUNTED = 30 * 24 * 3_600_000
 """Milliseconds back that verdicts of rules are counted."""
 
@@ -59,9 +64,9 @@ def command(as_json: bool) -> None:
         put_json({**_data(book, counts), "session_rules": [_session_data(rule) for rule in given]})
         return
     if not book.files and not given:
-        say(
-            tr("There are no rules, so everything is asked. Write some: {file}", file=spelt_out(str(config.user_rules)))
-        )
+        file = spelt_out(str(config.user_rules))
+        say(tr("There are no rules, so everything is asked. Write some into {file}, such as:", file=file))
+        say(f"\n{EXAMPLE}")
         return
     rows = [_row(rule, counts, config) for file in book.files for rule in file.rules]
     rows += [_session_row(rule, counts) for rule in given]
