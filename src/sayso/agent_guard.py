@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from sayso import config as settings
 from sayso.asks.guard import refuse_self_answer
@@ -27,14 +28,18 @@ def refuse_agents_settling(desks: Desks, ask: Ask, settler: Settler) -> None:
     """Raise NotYours, and record it, when an agent is behind this process: the one that asked, or any other. What is
     asked is for a person, and what one agent tells another must not pass for their word."""
     refuse_self_answer(desks.asks, ask, settler)
-    refuse_agents(desks, "decide what another may do" if ask.is_permission else "answer what a person is asked")
+    if why := agent_behind(desks):
+        desks.asks.note_refusal(ask.id, settler, why)
+        _refuse(desks, "decide what another may do" if ask.is_permission else "answer what a person is asked", why)
 
 
 def refuse_agents(desks: Desks, wanted: str) -> None:
     """Raise NotYours, and record it, when an agent started this command. `wanted` says what it is for."""
-    why = agent_behind(desks)
-    if not why:
-        return
+    if why := agent_behind(desks):
+        _refuse(desks, wanted, why)
+
+
+def _refuse(desks: Desks, wanted: str, why: str) -> NoReturn:
     desks.accounts.note_refusal(wanted, why)
     raise NotYours(f"{_refusal(wanted, why)} This attempt was recorded.")
 

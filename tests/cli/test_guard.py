@@ -82,6 +82,7 @@ def test_an_agent_answers_for_a_person_no_question_of_another_agent(home: Home) 
         assert ran.code == 5
         assert "an agent may not answer what a person is asked" in ran.error
     assert home.ask_of(ask).state is State.PENDING
+    assert home.run("show", ask.id, "--events").out.count("refused: pending by ada at the command line") == 2
 
 
 def test_a_sibling_of_the_agent_may_answer(home: Home) -> None:
@@ -187,4 +188,5 @@ def test_an_agent_decides_on_no_permission_of_another(home: Home, words: list[st
         assert ran.code == 5
         assert "an agent may not decide what another may do" in ran.error
         assert home.ask_of(ask).state is State.PENDING
+        assert "CLAUDECODE is set" in home.run("log").out
         assert home.run(*(ask.id if part == "ID" else part for part in words)).code == 0, "a person does"
