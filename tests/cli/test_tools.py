@@ -126,6 +126,11 @@ def test_validate_gives_the_same_verdict_for_a_file_a_folder_and_all(home: Home,
     assert "comand" in ran.out
     (fault,) = json.loads(home.run("tools", "validate", *path, "--json").out)
     assert (fault["kind"], fault["path"], fault["file"]) == ("unknown", "comand", str(file))
+    file.unlink()
+    taken = write_tool(home, {**SLEEPER, "name": "ask_user"})
+    ran = home.run("tools", "validate", *([str(taken)] if how == "file" else path))
+    assert (ran.code, "Sayso itself already has" in ran.out) == (1, True), "a server leaves it out"
+    assert "ask_user" not in home.run("tools", "list").out
 
 
 def test_the_published_schema_accepts_what_is_served(home: Home) -> None:

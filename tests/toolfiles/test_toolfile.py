@@ -15,7 +15,7 @@ from sayso.records import fields
 from sayso.toolfiles.format import SHAPES
 from sayso.toolfiles.leaves import Leaf, leaves
 from sayso.toolfiles.model import Fault, ToolFile
-from sayso.toolfiles.toolfile import MAX_BYTES, load_dir, load_file, parse
+from sayso.toolfiles.toolfile import load_dir, load_file, parse
 
 MINIMAL: dict[str, Any] = {"name": "git", "description": "Version control.", "command": "git"}
 
@@ -508,9 +508,9 @@ def test_what_is_not_utf8_is_told_with_its_line(tmp_path: Path) -> None:
 def test_a_file_over_one_mebibyte_is_refused_and_one_of_just_that_size_is_read(tmp_path: Path) -> None:
     file = tmp_path / "git.json"
     text = json.dumps(MINIMAL)
-    file.write_text(text.ljust(MAX_BYTES))
+    file.write_text(text.ljust(2**20))
     assert isinstance(load_file(file), ToolFile)
-    file.write_text(text.ljust(MAX_BYTES + 1))
+    file.write_text(text.ljust(2**20 + 1))
     found = load_file(file)
     assert isinstance(found, tuple)
     assert (found[0].kind, found[0].actual) == ("size", "more")

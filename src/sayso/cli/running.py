@@ -16,6 +16,7 @@ from sayso.cli.terminal import put_json, put_part, say
 from sayso.cli.texts import tr, translated
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
+from sayso.dialects.ahma import catalog_here
 from sayso.dialects.operation_replies import data, headline
 from sayso.operations.approval import Approvals
 from sayso.operations.job import Job
@@ -25,7 +26,7 @@ from sayso.operations.reader import LOOK_SECONDS, OperationReader, Places
 from sayso.processes import leader_of, name_of, this_host
 from sayso.running.capture import STREAMS
 from sayso.text import printable
-from sayso.toolfiles.catalog import Catalog, CommandTool
+from sayso.toolfiles.catalog import CommandTool
 
 SHOWN_BYTES = 1 << 16
 
@@ -83,7 +84,7 @@ class CommandOutput:
 
 
 async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output: CommandOutput | None) -> Operation:
-    catalog = Catalog(desks.config)
+    catalog = catalog_here(desks.config)
     catalog.load()
     async with desks.waiting(desks.asks) as waiting:
         supervisor = desks.operation_supervisor(catalog, Approvals(waiting, desks.permissions, _tell))

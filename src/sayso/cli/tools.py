@@ -13,10 +13,11 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
 from sayso.config import NETWORKS, SANDBOXES, Config
+from sayso.dialects.ahma import catalog_here, own_names_by
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.records import replace
 from sayso.text import did_you_mean, one_line, printable, spelt_out
-from sayso.toolfiles.catalog import Catalog, CommandTool
+from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.leaves import leaves
 from sayso.toolfiles.model import Fault, OptionSpec, ToolFile
 from sayso.toolfiles.schema import input_schema, published_schema
@@ -49,7 +50,7 @@ def list_(as_json: bool) -> None:
       sayso tools list --json
     """
     config = settings()
-    loaded = Catalog(config).load()
+    loaded = catalog_here(config).load()
     tools = sorted(loaded.tools.values(), key=lambda tool: tool.name)
     if as_json:
         put_json([_data(tool) for tool in tools])
@@ -165,7 +166,7 @@ def run(name: str, arguments: tuple[str, ...], sandbox: str | None, network: str
       sayso tools run npm_test --sandbox workspace --network loopback
     """
     config = settings(sandbox=sandbox, sandbox_network=network)
-    loaded = Catalog(config).load()
+    loaded = catalog_here(config).load()
     tool = loaded.tools.get(name)
     if tool is None:
         _say_faults(loaded.faults)
@@ -192,17 +193,17 @@ def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...],
     """How many files there are, all that is wrong with them, and those not used for want of trust: the same verdict as
     at a server's start, and for what was just written by hand the one that it will have once it is trusted."""
     if path is None:
-        here = Catalog(config).load()
-        written = [fault for file in here.untrusted for fault in _faults(file)]
+        here = catalog_here(config).load()
+        written = [fault for file in here.untrusted for fault in _faults(file, config)]
         return here.files + len(here.untrusted), (*here.faults, *written), here.untrusted
     if path.is_dir():
-        loaded = load_dir([path])
+        loaded = load_dir([path], reserved=own_names_by(config))
         return len(list(path.glob("*.json"))), loaded.faults, ()
-    return 1, _faults(path), ()
+    return 1, _faults(path, config), ()
 
 
-def _faults(file: Path) -> tuple[Fault, ...]:
-    found = load_file(file)
+def _faults(file: Path, config: Config) -> tuple[Fault, ...]:
+    found = load_file(file, reserved=own_names_by(config))
     return () if isinstance(found, ToolFile) else found
 
 

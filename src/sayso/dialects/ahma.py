@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from sayso.clients import OTHER_NAMES
+from sayso.config import Config
 from sayso.dialects import fields
-from sayso.dialects.dialect import Arguments, Tool, description
+from sayso.dialects.dialect import ASK_TOOLS, Arguments, Tool, description
 from sayso.errors import Problems
 from sayso.records import record
 from sayso.toolfiles import guidance
-from sayso.toolfiles.catalog import CommandTool
+from sayso.toolfiles.catalog import Catalog, CommandTool
 from sayso.toolfiles.schema import input_schema
 from sayso.toolfiles.values import nearest
 
@@ -29,6 +32,23 @@ _HINTS = {
     "idempotent": "idempotentHint",
     "open_world": "openWorldHint",
 }
+
+
+def own_names(shown: Iterable[Tool]) -> frozenset[str]:
+    """The names of Sayso's own tools, beside those that are shown: no tool file may take one."""
+    return frozenset((*(tool.name for tool in shown), *NAMES, *ASK_TOOLS, *OTHER_NAMES))
+
+
+def own_names_by(config: Config) -> frozenset[str]:
+    """The same for what a server shows by these settings."""
+    from sayso.dialects.profiles import profile
+
+    return own_names(profile(config).tools)
+
+
+def catalog_here(config: Config) -> Catalog:
+    """The tools of the tool files that a server would serve by these settings."""
+    return Catalog(config, reserved=own_names_by(config))
 
 
 @record

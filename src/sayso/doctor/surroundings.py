@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 from sayso import desktop
 from sayso.brought import brought
 from sayso.config import NETWORKS, Config
+from sayso.dialects.ahma import catalog_here
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.rules.places import are_there_rules
 from sayso.running.sandbox import NO_SANDBOX, why_not
 from sayso.text import counted, spelt_out
-from sayso.toolfiles.catalog import Catalog
 from sayso.web_addresses import running
 
 CONNECT_SECONDS = 3.0
@@ -26,7 +26,7 @@ MOST_NAMED = 10
 
 
 def tool_files(config: Config) -> Iterator[Finding]:
-    loaded = Catalog(config).load()
+    loaded = catalog_here(config).load()
     for wrong in loaded.faults:
         yield fault("tools", str(wrong), "Fix that line; `sayso tools validate` checks it again.")
     if not loaded.faults:

@@ -10,9 +10,9 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sayso.clients import OTHER_NAMES, known
+from sayso.clients import known
 from sayso.config import Config
-from sayso.dialects.dialect import ASK_TOOLS, Tool
+from sayso.dialects.dialect import Tool
 from sayso.dialects.profiles import Profile
 from sayso.protocol.connection import Connection, Served
 from sayso.protocol.request import ClientInfo
@@ -76,8 +76,7 @@ class Offer:
         from sayso.dialects import ahma
         from sayso.toolfiles.catalog import Catalog
 
-        own = {tool.name for tool in self.shown.tools} | {*ahma.NAMES, *ASK_TOOLS, *OTHER_NAMES}
-        return Catalog(self._config, reserved=own)
+        return Catalog(self._config, reserved=ahma.own_names(self.shown.tools))
 
     def look(self) -> None:
         """Take in what has changed of the tool files, as long as nobody else watches them."""

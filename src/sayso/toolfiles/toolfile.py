@@ -22,6 +22,8 @@ MAX_BYTES = 1024 * 1024
 READY = Path(__file__).with_name("ready")
 """Where the ready-made files lie."""
 
+_OURSELVES = "Sayso itself"
+
 Faults = tuple[Fault, ...]
 MayUse = Callable[[Path, bytes], bool]
 """Whether a file may be used with this content."""
@@ -40,10 +42,13 @@ class Loaded:
     """Valid ones whose name another has: that one is used instead."""
 
 
-def load_file(file: Path) -> ToolFile | Faults:
-    """One tool file, or all that is wrong with it."""
+def load_file(file: Path, *, reserved: Collection[str] = ()) -> ToolFile | Faults:
+    """One tool file, or all that is wrong with it. `reserved` are names of MCP tools that no file may take."""
     content = _content(file)
-    return (content,) if isinstance(content, Fault) else _parsed(content, file)
+    tool = (content,) if isinstance(content, Fault) else _parsed(content, file)
+    if isinstance(tool, ToolFile) and (clash := [leaf.name for leaf in leaves(tool) if leaf.name in reserved]):
+        return (_taken(tool, clash[0], _OURSELVES),)
+    return tool
 
 
 def _parsed(content: bytes, file: Path) -> ToolFile | Faults:
@@ -79,7 +84,7 @@ def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = (), may
     those that need not be.
     """
     files: dict[str, str] = {}
-    taken = dict.fromkeys(reserved, "Sayso itself")
+    taken = dict.fromkeys(reserved, _OURSELVES)
     kept: list[_Kept] = []
     second: list[ToolFile] = []
     found = _Found()
