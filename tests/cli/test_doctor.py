@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.cli.program import BIN, Home, choice
+from tests.cli.pseudo_terminal import Terminal
 
 from sayso.cli.doctor import command
 from sayso.dialects.dialect import ASK_TOOLS
@@ -250,6 +251,16 @@ def test_a_sound_set_up_gets_a_clean_bill_and_is_not_changed(machine: Machine) -
     assert {"versions", "settings", "state", "store", "bell", "cursor", "browser"} <= said
     assert {"enforced", "not enforced"} <= {finding["subject"] for finding in findings}
     assert {path: path.read_bytes() for path in machine.home.folder.rglob("mcp.json")} == before
+
+
+def test_what_is_found_stands_in_a_column_in_which_no_word_is_torn(home: Home) -> None:
+    with Terminal(home, "doctor", columns=80) as terminal:
+        terminal.end()
+    lines = terminal.screen.splitlines()
+    begins = next(line for line in lines if "A question is settled once" in line).index("A question")
+    assert [line for line in lines if len(line) > 80 and "→" not in line] == []
+    last = next(line for line in lines if line.endswith("have."))
+    assert not last[:begins].strip()
 
 
 def test_the_way_of_a_prompt_is_gone_with_the_client_that_brings_them_and_it_is_denied(home: Home) -> None:

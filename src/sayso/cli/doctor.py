@@ -12,7 +12,7 @@ from sayso import __version__
 from sayso.cli.connecting import this_command, this_server
 from sayso.cli.installing import complete_client, named
 from sayso.cli.program import settings
-from sayso.cli.terminal import bold, put, put_json
+from sayso.cli.terminal import bold, flowing_beside, put, put_json
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config
 from sayso.doctor import connections, ground, guards, surroundings
@@ -180,9 +180,12 @@ def _show(findings: list[Finding]) -> None:
     for finding in findings:
         said, subject = tr(_SAID[finding.level]), translated(finding.subject)
         shown = bold(f"{said:<8}") if finding.level in (Level.WARNING, Level.FAULT) else f"{said:<8}"
-        put(f"{shown}{subject:<{width}}  {printable(translated(finding.text))}")
+        start = 8 + width + 2
+        put(f"{shown}{subject:<{width}}  {flowing_beside(start, printable(translated(finding.text)))}")
         if finding.fix:
-            put(f"{'':<{8 + width}}  → {printable(_as_typed(translated(finding.fix)))}")
+            fix = printable(_as_typed(translated(finding.fix)))
+            # A command is left in one piece, so that it can be copied.
+            put(f"{'':<{start}}→ {flowing_beside(start + 2, fix) if fix.endswith('.') else fix}")
     _sum_up(findings)
 
 

@@ -234,7 +234,8 @@ def _leave_to_ask(piece: Registration) -> Part | None:
 def _say_what_is_allowed(pieces: Sequence[Registration], grants: Sequence[Part]) -> None:
     if grants:
         tools = ", ".join(tools_of(pieces[0].server))
-        say(tr("Allowed without a prompt of the client: {tools}. They ask you, and run no command.", tools=tools))
+        text = tr("Allowed without a prompt of the client: {tools}. They ask you, and run no command.", tools=tools)
+        say(flowing(text))
     for piece in pieces:
         if piece.target.grant and not _leave_to_ask(piece):
             own = f"{this_command()} install {piece.target.key}"

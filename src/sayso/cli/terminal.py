@@ -141,6 +141,17 @@ def _filled(line: str, width: int) -> str:
     return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
+def flowing_beside(start: int, text: str) -> str:
+    """The same for a text that has a column of its own, which starts there, where that leaves enough room for it."""
+    width = _columns()
+    if width is None or width - start < _LEAST_LAST:
+        return text
+    import textwrap
+
+    lines = textwrap.wrap(text, width - start, break_long_words=False, break_on_hyphens=False)
+    return ("\n" + " " * start).join(lines)
+
+
 def block(text: str) -> str:
     """Text that is not ours, whole: every line of it is marked, also where a terminal would break it, so that nothing
     in it can pass for a line of ours."""
