@@ -104,7 +104,8 @@ def test_what_a_project_allows_is_listed_as_not_counting_until_it_is_trusted(hom
 
 
 def test_rules_are_suggested_for_what_was_allowed_often_and_never_denied(home: Home) -> None:
-    for line in ("npm test", "npm test -- a", "npm test -- b", "npm test -- c", "rm x", "rm x", "rm x", "ls > x"):
+    tested = [f"npm test -- {word}" for word in "abc"]
+    for line in ("npm test", *tested, "rm x", "rm x", "rm x", "ls > x", "git show a", "git show b"):
         decide(home, line)
     decide(home, "rm x", because="no")
     for line in ("git log -1", "git log -2", "git log -3"):

@@ -335,6 +335,7 @@ def test_each_kind_of_fault_has_its_field_and_its_remedy(
 def test_fields_of_an_option_that_do_not_fit_together_are_faults(option: dict[str, Any], path: str, kind: str) -> None:
     fault = only_fault(with_option(**option))
     assert (fault.path, fault.kind) == (f"subcommand[0].options[0].{path}", kind)
+    assert ".." not in str(fault)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class Fault:
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: " + (f"{self.path}: " if self.path else "")
         hint = f" {self.suggestion}" if self.suggestion else ""
-        return f"{where}[{self.kind}] expected {self.expected}; found {self.actual}.{hint}"
+        return f"{where}[{self.kind}] expected {self.expected}; found {self.actual.removesuffix('.')}.{hint}"
 
 
 T = TypeVar("T")
