@@ -69,6 +69,22 @@ def test_make_start_refuses_a_package_whose_hash_is_another(checkout: Path) -> N
     assert "The packages could not be fetched" in ran.stderr
 
 
+def test_an_old_python_is_refused_with_what_starts_sayso_by_another(checkout: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old-python"
+    program = "import sys; sys.version_info = (3, 10); exec(sys.argv[1])"
+    old.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{program}' \"$2\"\n")
+    old.chmod(0o755)
+    ran = subprocess.run(
+        ["make", f"PYTHON={old}"], cwd=checkout, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert ran.returncode != 0
+    assert "make start PYTHON=python3.11" in ran.stderr
+    planned = subprocess.run(
+        ["make", "--dry-run"], cwd=checkout, capture_output=True, text=True, timeout=SECONDS, check=True
+    )
+    assert "sayso demo --web" in planned.stdout, "make alone sets up, and starts"
+
+
 def test_setting_up_can_be_interrupted_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -94,6 +94,11 @@ def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, 
     assert "left as it is" in ran.err
     assert "Codex: added" in ran.out
     assert cursor.read_text() == "{"
+    (home.folder / ".claude.json").write_text("{")
+    ran = home.run("install", "claude-code", "--hook", "--foreground", "--approvals")
+    assert ran.code == 1
+    assert not (home.folder / SETTINGS).exists(), "no permission, hook or prompt for a client that is not connected"
+    assert "Restart the agent" not in ran.err
 
 
 @pytest.mark.parametrize(

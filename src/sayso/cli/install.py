@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -109,11 +109,7 @@ def command(
         return
     targets = _wanted(clients, machine, scope)
     pieces = [registration(target, scope, machine, *(["--lean"] if lean else [])) for target in targets]
-    grants = [grant for piece in pieces if (grant := _leave_to_ask(piece))] if allow else []
-    waits = [part for target in targets for part in foreground_parts(target, scope, machine)]
-    hooks = [part for target in targets for part in hook_parts(target, scope, machine)]
-    gates = {target.key: part for target in targets for part in gate_parts(target, scope, machine)}
-    skills = [part for target in targets for part in skill_parts(target, scope, machine)] if skill else []
+    grants, waits, hooks, gates, skills = _beside(pieces, allow, skill)
     _check_extras((hook or foreground) and not hooks, approvals and not gates, skill and not skills)
     if only_print:
         extras = (
@@ -131,6 +127,9 @@ def command(
     before = brought(config, config.project) if for_project and not dry_run else None
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
     ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *gates.values(), *skills]
+    # What goes with an entry is of no use where there is none; whoever mends the file runs this again.
+    pieces = [piece for piece, well in zip(pieces, went_well, strict=True) if well]
+    grants, waits, hooks, gates, skills = _beside(pieces, allow, skill)
     went_well += [_try(_show_part if dry_run else _adding(ours, machine), part) for part in grants]
     _say_what_is_allowed(pieces, grants)
     wants_wait = bool(foreground) if dry_run else _wants_wait(waits, foreground)
@@ -151,7 +150,8 @@ def command(
         _say_what_trust_is_for([BY_KEY[key] for key in gates])
     if before is not None:
         trust_changes(config, before, [part.path for part in ours])
-    _say_next(dry_run)
+    if pieces:
+        _say_next(dry_run)
     if not all(went_well):
         raise click.exceptions.Exit(CannotEdit.exit_code)
 
@@ -225,6 +225,25 @@ def _text_of(part: Part) -> str:
 
 
 # What goes with an entry
+
+
+class _Beside(NamedTuple):
+    grants: list[Part]
+    waits: list[Part]
+    hooks: list[Part]
+    gates: dict[str, GateSetUp]
+    skills: list[Part]
+
+
+def _beside(pieces: Sequence[Registration], allow: bool, skill: bool) -> _Beside:
+    places = [(piece.target, piece.scope, piece.machine) for piece in pieces]
+    return _Beside(
+        grants=[grant for piece in pieces if (grant := _leave_to_ask(piece))] if allow else [],
+        waits=[part for place in places for part in foreground_parts(*place)],
+        hooks=[part for place in places for part in hook_parts(*place)],
+        gates={place[0].key: part for place in places for part in gate_parts(*place)},
+        skills=[part for place in places for part in skill_parts(*place)] if skill else [],
+    )
 
 
 def _leave_to_ask(piece: Registration) -> Part | None:
