@@ -16,6 +16,7 @@ from tests.permissions.test_log import BUILD
 from sayso.asks import waiting as waiting_module
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
+from sayso.asks.quorum import Demand, Quorum
 from sayso.asks.waiting import Waiting
 from sayso.chain import LogKind
 from sayso.config import load
@@ -26,7 +27,9 @@ from sayso.operations.operation import NewOperation, OperationState, new_id
 from sayso.operations.supervisor import OperationSupervisor
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
+from sayso.permissions.ruled import RuledAction
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.records import replace
 from sayso.store import Store
 from sayso.toolfiles.catalog import Catalog
 
@@ -119,7 +122,7 @@ async def test_the_person_is_told_of_a_command_before_the_call_waits_for_them(st
             assert not (await approvals.say_so(wanted, asyncio.Event(), decide)).refused
 
 
-async def test_a_yes_for_every_call_of_a_tool_does_not_hold_once_it_is_to_be_asked_always(store: Store) -> None:
+async def test_a_yes_for_every_call_of_a_tool_does_not_hold_once_each_of_them_is_to_be_asked(store: Store) -> None:
     desk, asks = AskDesk(store), asyncio.Queue[str]()
     once, always = (
         WantedApproval(tool=tool_that_asks(approve), action=BUILD, asker=AGENT) for approve in ("once", "always")
@@ -132,6 +135,8 @@ async def test_a_yes_for_every_call_of_a_tool_does_not_hold_once_it_is_to_be_ask
             assert not (await saying).refused
             assert not approvals.needed(once)
             assert approvals.needed(always)
+            quorum = Quorum(demands=(Demand(rule="Bash", place="rules.toml:1", people=("anna",)),))
+            assert approvals.needed(replace(once, ruled=RuledAction(quorum=quorum))), "a rule says who has to agree"
 
 
 def denied(desk: AskDesk, ask_id: str) -> None:
