@@ -27,6 +27,8 @@ from sayso.records import replace
 logger = logging.getLogger(__name__)
 
 MOST_QUIET = 256
+MOST_MET = 20_000
+"""More than one process has connections for: whoever is met again costs a look at all that its agent is owed."""
 
 
 class QuietAgents:
@@ -54,8 +56,8 @@ class CollectCalls:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._quiet = QuietAgents()
-        self._met: set[tuple[str, str, str]] = set()
-        """The sessions that have called, by the names their clients have for them."""
+        self._met: dict[tuple[str, str, str], None] = {}
+        """The sessions that have called, by the names their clients have for them, the oldest first."""
 
     async def meet(self, ctx: CallContext) -> None:
         """At the first call of a session: what it asked through servers before this one is its own again."""
@@ -69,9 +71,9 @@ class CollectCalls:
         except SaysoError as error:
             logger.warning("Could not look for what session %s asked before: %s", asker.session, error)
             return
-        if len(self._met) >= MOST_QUIET:
-            self._met.clear()
-        self._met.add(session)
+        if len(self._met) >= MOST_MET:
+            del self._met[next(iter(self._met))]
+        self._met[session] = None
 
     async def call(self, ctx: CallContext) -> ToolResult:
         try:
