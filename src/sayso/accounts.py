@@ -250,6 +250,10 @@ class Accounts:
     def tokens(self) -> list[AgentToken]:
         return [_token(row) for row in self._store.all("tokens")]
 
+    def valid_tokens(self) -> set[str]:
+        """The names of those that let their agents in."""
+        return {row["name"] for row in self._store.all("valid_tokens")}
+
     def token(self, secret: str) -> AgentToken | None:
         row = self._store.one("token", hash=_hash(secret))
         return _token(row) if row else None

@@ -44,8 +44,8 @@ class TokenGuard:
 
     async def valid(self) -> set[str]:
         """The names of the agents that are let in."""
-        made, connected = await self.do(self._accounts.tokens), await self.do(self._connections.all)
-        return {token.name for token in made if token.revoked_at is None} | {one.agent for one in connected}
+        made, connected = await self.do(self._accounts.valid_tokens), await self.do(self._connections.all)
+        return made | {one.agent for one in connected}
 
     def refuse(self, scope: Scope) -> Response:
         """What somebody hears at /mcp who has no token, or shows one that is not known or was revoked."""

@@ -642,6 +642,9 @@ ON CONFLICT (name) DO NOTHING;
 -- name: tokens
 SELECT * FROM tokens ORDER BY name;
 
+-- name: valid_tokens
+SELECT name FROM tokens WHERE revoked_at IS NULL;
+
 -- name: token
 SELECT * FROM tokens WHERE hash = :hash AND revoked_at IS NULL;
 
