@@ -180,6 +180,7 @@ def test_what_can_be_chosen_stands_in_one_line_with_what_is_missing(home: Home) 
     ran = home.run("completion")
     assert ran.code == 2
     assert ran.err.splitlines()[0] == "Error: Missing argument 'SHELL'. Choose from: bash, zsh, fish"
+    assert home.run("web", "--port", "abc").error == "Error: Invalid value for '--port': 'abc' is not a valid integer."
 
 
 def test_an_argument_that_is_no_utf_8_is_a_usage_error(home: Home) -> None:

@@ -202,8 +202,9 @@ def _run_any() -> object:
         click.echo(error.format_message(), err=True)
         return error.exit_code
     except click.ClickException as error:
-        # Click has what can be chosen below each other.
-        code = _tell(translated(error.format_message()).replace("\n\t", " "), error.exit_code)
+        # Click has what can be chosen below each other, and calls a number that has bounds a range.
+        said = error.format_message().replace("a valid integer range.", "a valid integer.")
+        code = _tell(translated(said).replace("\n\t", " "), error.exit_code)
         if isinstance(error, click.UsageError):
             command = error.ctx.command_path if error.ctx else _named(root(), program_name())
             click.echo(tr("Try '{command} -h' for help.", command=command), err=True)
