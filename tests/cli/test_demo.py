@@ -118,7 +118,9 @@ def test_a_signal_ends_it_cleanly(home: Home, number: signal.Signals) -> None:
 def test_with_the_page_and_a_person_the_sample_agent_is_answered_on_the_page_or_in_the_terminal(home: Home) -> None:
     with Terminal(home, "demo", "--web", TERM="xterm-256color") as terminal:
         link = terminal.expect("2. Press Enter").partition("minutes:")[2].split()[0]
-        terminal.reply("q to end the demo.", "")
+        terminal.reply("q to end the demo.", "x")
+        assert "is starting" not in terminal.expect("q to end the demo.")
+        terminal.type("")
         assert "Where should the new service keep its data?" in terminal.expect("press Enter to answer here")
         page = Visitor(link)
         page.answer_first("Where should the new service", q0="1", q1="0", q2="0")

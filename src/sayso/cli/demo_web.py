@@ -57,7 +57,8 @@ def _with_a_person(desks: Desks, served: DemoPage) -> None:
     put(flowing(f"2. {tr(_RUN_IT)} {tr('It asks you three questions; answer them in the browser or here.')}"))
     try:
         while (typed := _typed(f"\n{tr(_OR_ELSE)}")) != "q":
-            put(_how_to_join(desks, served) if typed == "c" else _one_round(desks))
+            if typed in ("", "c"):  # any other letter is asked for again
+                put(_how_to_join(desks, served) if typed else _one_round(desks))
             put(flowing(f"\n{tr(_RUN_IT)}"))
     except KeyboardInterrupt:
         put()
