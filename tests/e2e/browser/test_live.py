@@ -290,6 +290,8 @@ def test_of_two_browsers_that_send_at_once_one_wins_and_the_other_is_told(
         # As if nothing had told her page yet.
         grace.route("**/events?*", lambda route: route.abort())
         grace.reload()
+        # Else that may move what she clicks on, and a click on what has just moved is not taken.
+        expect(grace.get_by_text("The server is away.")).to_be_visible()
         for page in (ada, grace):
             expect(page.locator("form[data-answer]")).not_to_have_attribute("aria-disabled", "true")
     ada.get_by_text("Red", exact=True).click()
