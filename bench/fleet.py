@@ -51,8 +51,9 @@ AT_A_TIME = 5
 AT_ONCE = 40
 """How many people are at it at the same time, and how many agents call for the first time."""
 KILL_EVERY = 10.0
-PATIENCE = 120.0
-"""Seconds within which an answer has to be there, whatever has happened."""
+PATIENCE, PATIENCE_AFTER_FAULTS = 120.0, 900.0
+"""Seconds within which an answer has to be there, whatever has happened; where servers were killed, also until all who
+waited there are back, which takes a small machine minutes."""
 _ASK = "ask_user_questions"
 
 
@@ -342,7 +343,7 @@ class Fleet:
         await People(self._sessions, self.replicas.ports, self.score).work(time.monotonic() + seconds)
         if trouble:
             await trouble
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + (PATIENCE_AFTER_FAULTS if faults else PATIENCE)
         while self.score.lost() and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
 
