@@ -1,15 +1,23 @@
-"""Which sessions a server has met."""
+"""Handing over what an agent asked earlier: what a call has taken up, it lets go of, however it ends; and
+which sessions a server has met."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
+from tests.asks.samples import ANNA, RED, ask
 
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker
+from sayso.asks.waiting import Waiting
 from sayso.mcp_server import collect
-from sayso.mcp_server.collect import CollectCalls
+from sayso.mcp_server.collect import CollectCalls, _take
+from sayso.store import Store
 
 pytestmark = pytest.mark.anyio
 
@@ -17,6 +25,33 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+async def test_a_call_cancelled_while_it_takes_up_several_answers_lets_go_of_all(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, second, go_on = AskDesk(store), threading.Event(), threading.Event()
+    asks = [desk.leave(ask(text)) for text in ("Which colour?", "Which size?")]
+    answered = [desk.answer(one.id, RED, ANNA) for one in asks]
+    attach = desk.attach
+
+    def slow_attach(ask_id: str, *more: object) -> Held | None:
+        if ask_id == asks[1].id:
+            second.set()
+            assert go_on.wait(25)
+        return attach(ask_id)
+
+    monkeypatch.setattr(desk, "attach", slow_attach)
+    with anyio.fail_after(60):
+        async with Waiting(store, desk) as waiting:
+            call = asyncio.create_task(_take(waiting, asks[0].asker, answered))
+            await asyncio.to_thread(second.wait, 25)
+            call.cancel()
+            go_on.set()
+            await asyncio.wait([call])
+            assert call.cancelled()
+            await waiting.leaving.over()
+            assert await waiting.do(desk.held_here) == {}
 
 
 class Backend:
