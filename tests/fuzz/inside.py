@@ -134,9 +134,9 @@ def _read_alike(text: str) -> None:
 
 RULES = [
     '[[rule]]\nallow = ["Bash(ls *)", "Read", "mcp__github__get_*"]\nbecause = "harmless"\n',
-    '[[rule]]\ndeny = ["Bash(git push --force *)"]\n[rule.when]\nprojects = ["~/shop"]\nagents = ["codex"]\n',
-    '[[rule]]\nask = ["Edit(src/**)", "WebFetch(domain:*.example.com)"]\nneeds = 2\napprovers = ["ada", "ben"]\n'
-    'escalate_after = "10m"\nescalate_to = ["eve"]\nnot_asker = true\n',
+    '[[rule]]\ndeny = ["Bash(git push --force *)"]\nwhen = { project = ["~/shop"], agent = "codex" }\n',
+    '[[rule]]\nask = ["Edit(src/**)", "WebFetch(domain:*.example.com)"]\napprovers = ["ada", "ben"]\nneed = 2\n'
+    'not_asker = true\nescalate = { after = "10m", to = ["eve"] }\n',
 ]
 
 

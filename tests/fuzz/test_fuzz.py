@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from tests.e2e.stdio.harness import Place, new_place
 from tests.fuzz import early, inside, junk, stdio, web
 
+from sayso.rules.places import RuleLevel
+from sayso.rules.reading import read_rules
+
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 BROKEN, BULK = 300, 50_000
 """Connections that break, and bytes that come with the request on each."""
@@ -108,3 +111,8 @@ def test_nothing_that_a_client_hands_to_its_hook_is_allowed_unless_a_rule_says_s
             hand_over(example)
 
         check()
+
+
+@pytest.mark.parametrize("text", inside.RULES)
+def test_the_rules_that_are_spoilt_are_sound_before(text: str) -> None:
+    assert read_rules(text.encode(), Path("rules.toml"), RuleLevel.PERSON).faults == ()
