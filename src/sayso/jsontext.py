@@ -62,10 +62,10 @@ class Strict:
         self.fail(f"{name} is not JSON. Use a number", self.at)
 
     def number(self, digits: str) -> float:
-        value = float(digits)
-        if value in (float("inf"), float("-inf")):
+        try:
+            return _finite(digits)
+        except ValueError:
             self.fail(f"The number {digits} is too large", self.at)
-        return value
 
     def last_comma(self, at: int) -> None:
         self.fail("Remove the comma after the last element", at)
@@ -189,7 +189,7 @@ class Document:
 
 def read_json(text: str) -> Document:
     """Read one text of plain JSON."""
-    # Nearly all texts are sound, and this takes a thirtieth of the time. What it refuses is read by who can say why.
+    # Nearly all texts are sound, and this takes a tenth of the time. What it refuses is read by who can say why.
     with suppress(ValueError, RecursionError):
         return Document(value=_read_plain(text), text=text, is_plain=True)
     return Document(value=Strict(text).root().value, text=text, is_plain=False)

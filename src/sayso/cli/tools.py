@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,18 +192,19 @@ def _as_said_here(tool: CommandTool, sandbox: str | None, network: str | None) -
 def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...], tuple[Path, ...]]:
     """How many files there are, all that is wrong with them, and those not used for want of trust: the same verdict as
     at a server's start, and for what was just written by hand the one that it will have once it is trusted."""
+    reserved = own_names_by(config)
     if path is None:
         here = catalog_here(config).load()
-        written = [fault for file in here.untrusted for fault in _faults(file, config)]
+        written = [fault for file in here.untrusted for fault in _faults(file, reserved)]
         return here.files + len(here.untrusted), (*here.faults, *written), here.untrusted
     if path.is_dir():
-        loaded = load_dir([path], reserved=own_names_by(config))
+        loaded = load_dir([path], reserved=reserved)
         return len(list(path.glob("*.json"))), loaded.faults, ()
-    return 1, _faults(path, config), ()
+    return 1, _faults(path, reserved), ()
 
 
-def _faults(file: Path, config: Config) -> tuple[Fault, ...]:
-    found = load_file(file, reserved=own_names_by(config))
+def _faults(file: Path, reserved: Collection[str]) -> tuple[Fault, ...]:
+    found = load_file(file, reserved=reserved)
     return () if isinstance(found, ToolFile) else found
 
 
