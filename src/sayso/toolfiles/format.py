@@ -126,7 +126,7 @@ def build(shape: ObjectSpec, value: Mapping[str, Any], **more: Any) -> Any:
     """The part of the model that a structurally sound object stands for. null is the same as not given."""
     parts: dict[str, Any] = {}
     for field in shape.fields:
-        if field.name in value and value[field.name] is not None:
+        if value.get(field.name) is not None:
             parts.setdefault(field.target, _built(field, value[field.name]))
     return shape.model(**parts, **more)
 
