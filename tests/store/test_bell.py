@@ -17,6 +17,7 @@ import pytest
 from tests.asks.samples import ask
 from tests.store.other import OtherProcess
 
+from sayso import folder_events
 from sayso.asks.desk import AskDesk
 from sayso.store import Transaction, socket_bell, sqlite
 from sayso.store.bell import LOOK_EVERY, Bell, Listener
@@ -270,6 +271,7 @@ class Sleeper:
 
     def __init__(self, bell: Bell, monkeypatch: pytest.MonkeyPatch, about: str = "") -> None:
         monkeypatch.setattr(socket_bell, "LOOK_EVERY", 3600.0)
+        monkeypatch.setattr(socket_bell, "_TRY_AGAIN", 3600.0)
         self._sleeps, self._wait = threading.Event(), bell._heard_something
         monkeypatch.setattr(bell, "_heard_something", self._noting)
         self.heard = threading.Event()
@@ -283,9 +285,20 @@ class Sleeper:
         self._listener.close()
 
     def _noting(self, *sources: FileIO, timeout: float | None) -> set[int]:
-        if timeout is None:
+        if len(sources) > 1:
             self._sleeps.set()
         return self._wait(*sources, timeout=timeout)
+
+
+@pytest.fixture(params=["inotify", "dnotify"])
+def witness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what the system tells: by the second where it has no more of the first to give."""
+    if request.param == "dnotify":
+
+        def refuse(_: object) -> int:
+            raise OSError("no more of them")
+
+        monkeypatch.setattr(socket_bell, "watch", refuse)
 
 
 def _comes_to_rest(bell: Bell) -> bool:
@@ -300,6 +313,7 @@ def _comes_to_rest(bell: Bell) -> bool:
     return False
 
 
+@pytest.mark.usefixtures("witness")
 def test_a_listener_is_never_woken_while_nothing_happens(store: SqliteStore, bell: Bell) -> None:
     heard = threading.Event()
     listener = Listener(bell, heard.set)
@@ -310,6 +324,7 @@ def test_a_listener_is_never_woken_while_nothing_happens(store: SqliteStore, bel
     listener.close()
 
 
+@pytest.mark.usefixtures("witness")
 def test_a_change_whose_ring_was_lost_is_heard_all_the_same(
     bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,6 +337,7 @@ def test_a_change_whose_ring_was_lost_is_heard_all_the_same(
     other.close()
 
 
+@pytest.mark.usefixtures("witness")
 def test_whoever_is_killed_before_it_rings_is_heard_all_the_same(
     bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,6 +348,7 @@ def test_whoever_is_killed_before_it_rings_is_heard_all_the_same(
             assert sleeper.heard.wait(25)
 
 
+@pytest.mark.usefixtures("witness")
 def test_what_another_program_writes_is_heard(bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Sleeper(bell, monkeypatch) as sleeper:
         with closing(sqlite3.connect(file)) as another, another:
@@ -339,7 +356,18 @@ def test_what_another_program_writes_is_heard(bell: Bell, file: Path, monkeypatc
         assert sleeper.heard.wait(25)
 
 
-@pytest.mark.parametrize("what", ["bell/{}.sock", "bell", "."])
+@pytest.mark.usefixtures("witness")
+@pytest.mark.parametrize(
+    ("what", "witness"),
+    [
+        ("bell/{}.sock", "inotify"),
+        ("bell/{}.sock", "dnotify"),
+        ("bell", "inotify"),
+        ("bell", "dnotify"),
+        (".", "inotify"),
+    ],
+    indirect=["witness"],
+)
 def test_a_sleeping_bell_that_is_swept_away_hangs_again(
     bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -351,6 +379,7 @@ def test_a_sleeping_bell_that_is_swept_away_hangs_again(
         other.close()
 
 
+@pytest.mark.usefixtures("witness")
 def test_a_store_that_another_one_takes_the_place_of_is_heard(
     bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,8 +431,12 @@ def test_where_the_system_does_not_tell_the_bell_looks_every_second_and_says_why
         tries.append("tells_all")
         return False
 
+    def refuse_too(_: object) -> int:
+        raise OSError("dnotify is not there")
+
     if trouble == "no more of them":
         monkeypatch.setattr(socket_bell, "watch", refuse)
+        monkeypatch.setattr(folder_events, "FolderEvents", refuse_too)
     else:
         monkeypatch.setattr(socket_bell, "tells_all", tells_all)
     heard, other = threading.Event(), SqliteStore(file)
@@ -418,6 +451,25 @@ def test_where_the_system_does_not_tell_the_bell_looks_every_second_and_says_why
     assert bell.why_untold()
 
 
+def test_a_bell_that_is_told_of_folders_alone_looks_once_a_minute(
+    bell: SocketBell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> int:
+        raise OSError("no more of them")
+
+    monkeypatch.setattr(socket_bell, "watch", refuse)
+    waits: list[float | None] = []
+
+    def wait(*sources: object, timeout: float | None) -> set[int]:
+        waits.append(timeout)
+        return set()
+
+    monkeypatch.setattr(bell, "_heard_something", wait)
+    assert not bell.wait(None)
+    assert waits == [60.0, bell._soon]
+
+
+@pytest.mark.usefixtures("witness")
 def test_a_bell_that_is_told_says_so(bell: Bell) -> None:
     assert bell.why_untold() == ""
 

@@ -16,12 +16,12 @@ from sayso.toolfiles.changes import Changes
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system tells nothing: one looks")
 
 
-def _wakes(folder: Path, change: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> bool:
+def _wakes(folder: Path, change: Callable[[], object], monkeypatch: pytest.MonkeyPatch, within: float = 10.0) -> bool:
     """Whether a change wakes who waits, long before it would look by itself."""
     monkeypatch.setattr(changes, "LOOK_SELDOM", 60.0)
 
     async def wait() -> bool:
-        with Changes([folder]) as armed, anyio.move_on_after(10) as patience:
+        with Changes([folder]) as armed, anyio.move_on_after(within) as patience:
             armed.arm()
             change()
             await armed.wait()
@@ -94,3 +94,21 @@ def test_nothing_stays_open(tmp_path: Path) -> None:
             armed.arm()
         assert len(os.listdir("/proc/self/fd")) == len(before) + 1
     assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_where_there_are_no_more_of_its_watches_the_system_tells_by_signals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> int:
+        raise OSError("no more of them")
+
+    monkeypatch.setattr(changes, "watch", refuse)
+    folder = tmp_path / "tools"
+    for change in (
+        lambda: folder.mkdir(),
+        lambda: (folder / "a.json").write_text("{}"),
+        lambda: (folder / "a.json").chmod(0o600),
+        lambda: (folder / "a.json").unlink(),
+    ):
+        assert _wakes(folder, change, monkeypatch)
+    assert not _wakes(folder, lambda: (folder.parent / "other").touch(), monkeypatch, within=0.5)

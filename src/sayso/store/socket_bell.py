@@ -19,10 +19,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from io import FileIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sayso.errors import StoreUnavailable
 from sayso.file_events import ATTRIBUTES, GONE, IN_A_FILE, MANY_EVENTS, tells_all, watch, way_to
 from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell, Look
+
+if TYPE_CHECKING:
+    from sayso.folder_events import FolderEvents
 
 _LONGEST_ADDRESS = 100
 """Bytes in a socket's path that every system allows (104 on macOS, 108 on Linux)."""
@@ -36,7 +40,7 @@ _TRIES = 20
 _SOCKET, _OWN = ".sock", ".own"
 _TO_ALL = b"!"
 _TRY_AGAIN = 60.0
-"""Seconds after which it is tried again whether the system has become able to tell."""
+"""Seconds after which it is tried again whether the system has become able to tell, or to tell of all."""
 _MANY_RINGS = 8
 """So many at once may be all that the queue held, and others were lost."""
 
@@ -48,7 +52,7 @@ class SocketBell(Bell):
     def __init__(self, folder: Path, look: Look, file: Path) -> None:
         super().__init__()
         self._folder, self._look, self._file = folder, look, file
-        self._watch: FileIO | None = None
+        self._watch: FileIO | FolderEvents | None = None
         self._why_untold, self._told_again_at = "", 0.0
         self._quiet = True
         """Whether the last look has found nothing new."""
@@ -111,8 +115,9 @@ class SocketBell(Bell):
             self.named, self._quiet = None, False
             return True
         assert self._watch is not None
-        heard = self._heard_something(self._socket, self._watch, timeout=None)
-        if heard == {self._watch.fileno()}:
+        told_all = isinstance(self._watch, FileIO)
+        heard = self._heard_something(self._socket, self._watch, timeout=None if told_all else _TRY_AGAIN)
+        if heard <= {self._watch.fileno()}:
             return self._wait_or_look(self._soon)
         return self._take_in()
 
@@ -149,14 +154,22 @@ class SocketBell(Bell):
         """What was told before is forgotten."""
         self._stop_watching()
         try:
-            self._watch = FileIO(watch(self._signs()), "r")
-            os.utime(self._address)
-            if not self._watch.read(MANY_EVENTS):
-                raise OSError(f"the system tells nothing of changes in {self._folder}")
+            signs = list(self._signs())
+            try:
+                self._watch = FileIO(watch(signs), "r")
+            except OSError:  # there is a limit to how many of them a user may have
+                from sayso.folder_events import FolderEvents
+
+                self._watch = FolderEvents(signs)
+            else:
+                os.utime(self._address)
+                if not self._watch.read(MANY_EVENTS):
+                    raise OSError(f"the system tells nothing of changes in {self._folder}")
             self._why_untold = ""
         except OSError as error:
             self._stop_watching()
-            self._why_untold, self._told_again_at = str(error), time.monotonic() + _TRY_AGAIN
+            first = error.__context__ or error  # why the better way does not go
+            self._why_untold, self._told_again_at = str(first), time.monotonic() + _TRY_AGAIN
 
     def _signs(self) -> Iterator[tuple[Path, int]]:
         """Where a change shows: in the store's files, in our socket, and on the way to them. None of them is opened:

@@ -10,8 +10,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from sayso.file_events import (
     ATTRIBUTES,
@@ -27,6 +29,9 @@ from sayso.file_events import (
     watch,
     way_to,
 )
+
+if TYPE_CHECKING:
+    from sayso.folder_events import FolderEvents
 
 LOOK_EVERY = 1.0
 """Seconds between two looks where the system tells nothing."""
@@ -45,7 +50,7 @@ class Changes:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
-        self._fd = -1
+        self._watch: FileIO | FolderEvents | None = None
         self._told_all = False
 
     def __enter__(self) -> Changes:
@@ -60,31 +65,36 @@ class Changes:
         """From now on every change counts."""
         self._disarm()
         if sys.platform == "linux":
-            with suppress(OSError):  # there is a limit to how many of them a user may have
+            with suppress(OSError):
                 wanted = list(_watched(self._folders))
-                self._fd = watch(wanted)
-                self._told_all = all(tells_all(path) for path, mask in wanted if mask != GONE)
+                try:
+                    self._watch = FileIO(watch(wanted), "r")
+                    self._told_all = all(tells_all(path) for path, mask in wanted if mask != GONE)
+                except OSError:  # there is a limit to how many of them a user may have
+                    from sayso.folder_events import FolderEvents
+
+                    self._watch, self._told_all = FolderEvents(wanted), False
 
     async def wait(self) -> None:
         """Until something has changed since `arm`, or it is time to look anyway."""
-        if self._fd < 0:
+        if self._watch is None:
             await asyncio.sleep(LOOK_EVERY)
             return
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(self._fd, changed.set)
+        loop.add_reader(self._watch, changed.set)
         try:
             async with asyncio.timeout(None if self._told_all else LOOK_SELDOM):
                 await changed.wait()
         except TimeoutError:
             return
         finally:
-            loop.remove_reader(self._fd)
+            loop.remove_reader(self._watch)
         await asyncio.sleep(GATHER)
 
     def _disarm(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd = -1
+        if self._watch:
+            self._watch.close()
+        self._watch = None
 
 
 def _watched(folders: Sequence[Path]) -> Iterator[tuple[Path, int]]:
