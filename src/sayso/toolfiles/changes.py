@@ -39,6 +39,9 @@ LOOK_EVERY = 1.0
 LOOK_SELDOM = 15.0
 """Seconds between two looks where it tells of some: what another machine changes on a shared disk it does not see."""
 
+LOOK_RARELY = 300.0
+"""Seconds between two looks where all it does not tell of is that a folder above was moved away."""
+
 GATHER = 0.1
 """Seconds in which a burst of changes is one."""
 
@@ -51,7 +54,8 @@ class Changes:
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
         self._watch: FileIO | FolderEvents | None = None
-        self._told_all = False
+        self._longest: float | None = None
+        """Seconds after which it is time to look anyway."""
 
     def __enter__(self) -> Changes:
         return self
@@ -67,13 +71,15 @@ class Changes:
         if sys.platform == "linux":
             with suppress(OSError):
                 wanted = list(_watched(self._folders))
+                told_all = all(tells_all(path) for path, mask in wanted if mask != GONE)
                 try:
-                    self._watch = FileIO(watch(wanted), "r")
-                    self._told_all = all(tells_all(path) for path, mask in wanted if mask != GONE)
+                    self._watch, self._longest = FileIO(watch(wanted), "r"), None
                 except OSError:  # there is a limit to how many of them a user may have
                     from sayso.folder_events import FolderEvents
 
-                    self._watch, self._told_all = FolderEvents(wanted), False
+                    self._watch, self._longest = FolderEvents(wanted), LOOK_RARELY
+                if not told_all:
+                    self._longest = LOOK_SELDOM
 
     async def wait(self) -> None:
         """Until something has changed since `arm`, or it is time to look anyway."""
@@ -83,7 +89,7 @@ class Changes:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
         loop.add_reader(self._watch, changed.set)
         try:
-            async with asyncio.timeout(None if self._told_all else LOOK_SELDOM):
+            async with asyncio.timeout(self._longest):
                 await changed.wait()
         except TimeoutError:
             return
