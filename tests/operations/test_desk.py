@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.asks.samples import AGENT, DAY, HOUR, FakeClock
 from tests.conftest import OpenStore, die
-from tests.running.processes import eventually, fresh_token, shell, with_argument
+from tests.running.processes import Server, eventually, fresh_token, shell, with_argument
 
 from sayso.asks.model import Asker
 from sayso.chain import LogKind
@@ -26,7 +27,7 @@ from sayso.permissions.verdict import AllowedAction
 from sayso.processes import name_of
 from sayso.records import replace
 from sayso.running import record
-from sayso.running.folder import Captured, Status, is_running
+from sayso.running.folder import Captured, Status, is_running, read_runner
 from sayso.running.spawner import Spawner
 from sayso.store import Store
 
@@ -235,6 +236,33 @@ def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_statu
         assert desk.get(queued.id).state is OperationState.LOST
     finally:
         spawner.stop()
+
+
+@pytest.mark.parametrize("left", ["named", "not named yet", "what comes before"])
+def test_what_a_dead_server_and_its_dead_runner_leave_is_ended_before_it_counts_as_lost(
+    open_shared: OpenStore, tmp_path: Path, left: str
+) -> None:
+    dying, living = open_shared(), open_shared()
+    token, below = fresh_token(), "0" if left == "what comes before" else ""
+    operation = OperationDesk(dying, tmp_path).open_running(new(id=below or "0"))
+    folder = operation.folder / below
+    server = Server(folder.parent, f"(setsid sleep {token}) & sleep {token}")
+    eventually(lambda: len(with_argument(token)) == 2)
+    server.kill()
+    runner = read_runner(folder)
+    assert runner
+    # Somebody had begun to end them, as a server does that is killed then.
+    for pid in with_argument(token):
+        os.kill(pid, signal.SIGSTOP)
+    os.kill(runner.pid, signal.SIGKILL)
+    if left == "not named yet":
+        (folder / record.RUNNER_FILE).unlink()
+    die(dying, living)
+    eventually(lambda: not is_running(folder))
+    desk = OperationDesk(living, tmp_path)
+    assert desk.adopt_orphans() == []
+    assert desk.get(operation.id).state is OperationState.LOST
+    assert with_argument(token) == []
 
 
 def test_a_list_of_commands_shows_none_of_a_server_that_died_as_running(open_shared: OpenStore, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 from sayso.running.launch import Launch
 
 PLANT = Path(__file__).parent / "plant.py"
+SERVER = Path(__file__).parent / "server.py"
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 PATIENCE = 120.0
 
@@ -65,3 +68,18 @@ def shell(folder: Path, script: str, *, cwd: Path = Path("/"), **limits: float) 
         grace_seconds=limits.get("grace_seconds", 0.2),
         max_bytes=int(limits.get("max_bytes", 1 << 20)),
     )
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path, *scripts: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(SERVER), str(folder), *scripts], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self._process.stdout
+        self.idle: list[int] = json.loads(self._process.stdout.readline())
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate(timeout=PATIENCE)

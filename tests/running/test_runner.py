@@ -290,6 +290,25 @@ def test_a_killed_runner_is_reported_as_lost_and_its_tree_is_ended(spawner: Spaw
     assert text(tmp_path / "op") == "planted\n"
 
 
+def test_a_runner_whose_server_is_gone_before_it_begins_does_not_begin(tmp_path: Path) -> None:
+    launch = shell(tmp_path / "op", f"touch {tmp_path / 'ran'}")
+    launch.prepare_folder()
+    serve = """
+import socket, sys
+from sayso.running import runner
+ours, theirs = socket.socketpair()
+ours.sendall(sys.stdin.buffer.read())
+ours.close()
+runner._serve(theirs)
+"""
+    subprocess.run([sys.executable, "-c", serve], input=launch.message(), check=True, timeout=PATIENCE)
+    status = read_status(tmp_path / "op")
+    assert status
+    assert (status.reason, status.never_ran) == ("spawn_failed", True)
+    assert status.text == "Its server ended before the command began. Nothing was run."
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_folder_serves_one_operation_only(spawner: Spawner, tmp_path: Path) -> None:
     spawner.start_operation(shell(tmp_path / "op", "true")).result(PATIENCE)
     with pytest.raises(InvalidInput, match="already holds an operation"):

@@ -4,14 +4,12 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.running.processes import PATH, PATIENCE, eventually, fresh_token, planting, shell, with_argument
+from tests.running.processes import PATH, PATIENCE, Server, eventually, fresh_token, planting, shell, with_argument
 
 from sayso import process_table
 from sayso.errors import SpawnerUnavailable
@@ -20,8 +18,6 @@ from sayso.running.folder import await_end, cancel, is_running, read_runner, rea
 from sayso.running.launch import Launch
 from sayso.running.output import read
 from sayso.running.spawner import Spawner
-
-SERVER = Path(__file__).parent / "server.py"
 
 
 @pytest.fixture
@@ -200,21 +196,6 @@ def test_leaving_lets_operations_go_on_to_their_end(tmp_path: Path) -> None:
     go.touch()
     assert await_end(tmp_path / "op").exit_code == 5
     assert text(tmp_path / "op") == "on\n"
-
-
-class Server:
-    """A server in a process of its own."""
-
-    def __init__(self, folder: Path, *scripts: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, str(SERVER), str(folder), *scripts], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert self._process.stdout
-        self.idle: list[int] = json.loads(self._process.stdout.readline())
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.communicate(timeout=PATIENCE)
 
 
 def test_operations_outlive_a_killed_server_and_idle_runners_do_not(tmp_path: Path) -> None:

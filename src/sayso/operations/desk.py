@@ -144,14 +144,20 @@ class OperationDesk(DetachedDesk[Operation]):
         return self._adopt(self.end_the_dead())
 
     def end_the_dead(self) -> list[Operation]:
-        """End what nobody sees through and whose runner has ended. What is left: orphans whose command still runs."""
+        """End what nobody sees through and whose runner has ended, with what that left behind. What is left: orphans
+        whose command still runs."""
         running = []
         for orphan in self._orphans():
             if runner_folder.is_running(orphan.folder):
                 running.append(orphan)
             else:
-                self.end(orphan.id, runner_folder.read_status(orphan.folder) or lost(orphan))
+                self.end(orphan.id, runner_folder.read_status(orphan.folder) or self._lost(orphan))
         return running
+
+    def _lost(self, orphan: Operation) -> Status:
+        if orphan.state is OperationState.QUEUED or orphan.is_sequence:
+            return lost(orphan)
+        return replace(lost(orphan), survivors=runner_folder.end_leftovers(orphan.folder))
 
     # Looking
 

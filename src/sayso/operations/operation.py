@@ -8,6 +8,7 @@ from enum import StrEnum
 from sayso.asks.model import Asker
 from sayso.records import record
 from sayso.running.folder import DetachedProcess, Status
+from sayso.running.record import NOT_BEGUN
 
 
 class OperationState(StrEnum):
@@ -135,7 +136,7 @@ def end_of(status: Status, operation: Operation, now: int) -> int:
 def lost(orphan: Operation) -> Status:
     """The end of an operation that nobody saw."""
     if orphan.state is OperationState.QUEUED:
-        text = "Its server ended before the command began. Nothing was run."
+        text = NOT_BEGUN
     elif orphan.is_sequence:
         text = "Its server ended before the sequence did. The step that ran went on; those after it were not begun."
     else:

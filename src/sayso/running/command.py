@@ -59,8 +59,8 @@ class RunningCommand:
         # The process it was forked from ignores its children, and they would leave no status.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, self._cancel)
-        self._mark = os.urandom(16).hex()
-        self._identity = {"pid": os.getpid(), "started": process_table.started(os.getpid()), "mark": self._mark}
+        self._mark = ""
+        self._identity = {"pid": os.getpid(), "started": process_table.started(os.getpid())}
         self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._pipes = [os.pipe() for _ in STREAMS]
         self._wake, self._waker = os.pipe()
@@ -82,17 +82,20 @@ class RunningCommand:
         """Run the command to its end and say how it ended."""
         self._started_at = time.time()
         self._cancelled = bool(more)
+        self._mark = tree.mark_of(launch["folder"])
         try:
             stdin = self._prepare(launch)
             found = program.find(launch["argv"][0], launch["env"])
             if refused := _refusal(launch, found, stdin):
                 return self._status("cancelled", refused)
+            if _is_deserted(line):
+                return self._status("spawn_failed", record.NOT_BEGUN)
             self._start(found, launch, stdin)
         except (OSError, ValueError) as error:
             return self._status("spawn_failed", str(error))
         begun = time.monotonic()
         self._listen(launch, line)
-        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid})
+        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "mark": self._mark, "group": self._pid})
         # The end of a quick command also says that it started, and goes straight to whoever waits for the start.
         if not self._pump(begun + QUICK_SECONDS, self._is_over):
             self._heed_children()
@@ -321,6 +324,16 @@ def say(line: socket.socket, text: bytes) -> None:
     """Say one word to whoever is at the other end, if anyone still is."""
     with contextlib.suppress(OSError):
         line.sendall(text + b"\n")
+
+
+def _is_deserted(line: socket.socket) -> bool:
+    """Whether nobody is there any more who could see the command through."""
+    try:
+        return not line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def _noted(*_: object) -> None:

@@ -176,17 +176,22 @@ def _end_of(folder: Path) -> Status:
     if status:
         return status
     text = "The runner of this command ended without a status: it was killed, or the machine was restarted."
-    return Status(reason="lost", text=text, ended_at=time.time(), survivors=_end_leftovers(folder))
+    return Status(reason="lost", text=text, ended_at=time.time(), survivors=end_leftovers(folder))
 
 
-def _end_leftovers(folder: Path) -> tuple[int, ...]:
+def end_leftovers(folder: Path) -> tuple[int, ...]:
+    """End what a runner that is gone left behind, also one that had not named itself yet; the pids of what cannot be
+    ended."""
     from sayso.running.command import KILL_ROUND_SECONDS, KILL_SECONDS  # few runners leave anything
 
     runner = read_runner(folder)
-    if runner:
-        tree.freeze(lambda: _run_by(runner))
+
+    def found() -> list[process_table.Process]:
+        return _run_by(runner) if runner else _with_descendants(tree.marked(tree.mark_of(str(folder))))
+
+    tree.freeze(found)
     give_up = time.monotonic() + KILL_SECONDS
-    while runner and (left := _run_by(runner)):
+    while left := found():
         if time.monotonic() > give_up:
             return tuple(process.pid for process in left)
         tree.kill(left)
@@ -198,5 +203,8 @@ def _end_leftovers(folder: Path) -> tuple[int, ...]:
 def _run_by(runner: RunnerName) -> list[process_table.Process]:
     """The command and what descends from it, whether its runner is still there or not."""
     below = tree.descendants(runner.pid) if process_table.is_running(runner.pid, runner.started) else []
-    found = tree.marked(runner.mark)
-    return below + found + [child for process in found for child in tree.descendants(process.pid)]
+    return below + _with_descendants(tree.marked(runner.mark))
+
+
+def _with_descendants(found: list[process_table.Process]) -> list[process_table.Process]:
+    return found + [child for process in found for child in tree.descendants(process.pid)]

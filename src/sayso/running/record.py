@@ -14,6 +14,8 @@ RUNNER_FILE = "runner.json"
 STATUS_FILE = "status.json"
 STDIN_FILE = "stdin"
 
+NOT_BEGUN = "Its server ended before the command began. Nothing was run."
+
 LINE_FIFO, LINE_FILE, REST_FILE, LEAVE_FILE = "line", "line.json", "rest.json", "leave.json"
 """Of a command whose input stays open: what wakes its runner, how far that has come, when the command may end, and that
 it is to end now."""

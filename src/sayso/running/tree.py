@@ -80,8 +80,14 @@ def descendants(ancestor: int) -> list[Process]:
     return [process for process in found if not process.zombie]
 
 
+def mark_of(folder: str) -> str:
+    """The mark of what the operation in this folder runs: known to all, also where its runner could not name itself. It
+    begins the marks of operations in folders below."""
+    return f"{folder}/"
+
+
 def marked(mark: str) -> list[Process]:
-    """All that carry the mark in their environment and still run."""
+    """All that carry the mark, or one that begins so, in their environment and still run."""
     return carrying(f"{MARK}={mark}")
 
 
