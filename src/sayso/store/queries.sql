@@ -758,8 +758,12 @@ SELECT id FROM operations WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT
 SELECT * FROM operations WHERE parent <> '' AND parent = :parent ORDER BY length(id), id;
 
 -- name: operations_ahead
+-- A step that goes on after its sequence keeps the lock of that.
 SELECT * FROM operations
-WHERE lock_name = :lock_name AND project = :project AND host = :host AND ended_at IS NULL AND id <> :id
+WHERE project = :project AND host = :host AND ended_at IS NULL AND id <> :id
+  AND (lock_name = :lock_name OR EXISTS (
+    SELECT 1 FROM operations AS whole WHERE whole.id = operations.parent AND whole.lock_name = :lock_name
+  ))
 ORDER BY created_at, id;
 
 -- name: open_operations

@@ -132,13 +132,13 @@ def test_what_was_queued_and_what_comes_next_in_a_sequence_is_not_run_by_nobody(
     step = {"tool": "free", "subcommand": "default"}
     gate = place.project / "gate"
     background(place, "free")
-    waiting = {**step, "args": {"script": f"until test -e {gate}; do sleep 0.05; done"}}
+    waiting = {**step, "args": {"script": f"echo begun; until test -e {gate}; do sleep 0.05; done"}}
     write_tool(place, "both", command="true", sequence=[waiting, {**step, "args": {"script": "touch never"}}])
     with worker(place) as one:
         first = one.start("bg", script=f"until test -e {gate}; do sleep 0.05; done")
         queued = one.start("bg", script="touch never")
         both = one.start("both")
-        eventually(lambda: one.status(both)["steps"][0]["status"] == "running")
+        one.printed(f"{both}.1", "begun")
     gate.touch()
     with worker(place) as again:
         assert again.ended(first)["status"] == "completed"
@@ -190,3 +190,25 @@ def test_old_operations_are_deleted_when_a_server_opens_its_workshop(place: Plac
         again.do("status")
         eventually(lambda: again.do("status", id=old).is_error)
     eventually(lambda: not (place.state / "operations" / old).exists())
+
+
+@pytest.mark.parametrize("end", ["killed", "left"])
+def test_a_step_that_goes_on_without_its_sequence_keeps_the_lock_of_that(place: Place, end: str) -> None:
+    background(place, "free")
+    background(place, lock="db")
+    gate = place.project / "gate"
+    step = {"tool": "free", "subcommand": "default"}
+    waiting = {**step, "args": {"script": f"echo before; until test -e {gate}; do sleep 0.05; done; date +%s%N"}}
+    write_tool(place, "both", command="true", lock="db", sequence=[waiting, {**step, "args": {"script": "true"}}])
+    with worker(place) as living:
+        with worker(place) as one:
+            both = one.start("both")
+            one.printed(f"{both}.1", "before")
+            if end == "killed":
+                one.server.kill()
+        living.wait_until(both, "lost")
+        started = data_of(living.do("bg", script="date +%s%N"))
+        assert (started["status"], living.status(f"{both}.1")["status"]) == ("queued", "running")
+        gate.touch()
+        ended = int(living.ended(f"{both}.1")["stdout"].split()[1])
+        assert int(living.ended(started["id"])["stdout"]) > ended
