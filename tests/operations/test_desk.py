@@ -238,7 +238,7 @@ def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_statu
         spawner.stop()
 
 
-@pytest.mark.parametrize("left", ["named", "not named yet", "what comes before"])
+@pytest.mark.parametrize("left", ["named", "not named yet", "named in an empty file", "what comes before"])
 def test_what_a_dead_server_and_its_dead_runner_leave_is_ended_before_it_counts_as_lost(
     open_shared: OpenStore, tmp_path: Path, left: str
 ) -> None:
@@ -257,11 +257,28 @@ def test_what_a_dead_server_and_its_dead_runner_leave_is_ended_before_it_counts_
     os.kill(runner.pid, signal.SIGKILL)
     if left == "not named yet":
         (folder / record.RUNNER_FILE).unlink()
+    if left == "named in an empty file":  # as a power cut leaves it
+        (folder / record.RUNNER_FILE).write_bytes(b"")
+        (folder / record.STATUS_FILE).write_bytes(b"")
     die(dying, living)
     eventually(lambda: not is_running(folder))
     desk = OperationDesk(living, tmp_path)
     assert desk.adopt_orphans() == []
     assert desk.get(operation.id).state is OperationState.LOST
+    assert with_argument(token) == []
+
+
+def test_what_comes_before_a_command_is_ended_with_the_server_of_that_though_it_wears_no_mark(
+    open_shared: OpenStore, tmp_path: Path
+) -> None:
+    dying, living = open_shared(), open_shared()
+    token = fresh_token()
+    operation = OperationDesk(dying, tmp_path).open_running(new(id="0"))
+    server = Server(operation.folder, f"exec env -i sleep {token}")
+    eventually(lambda: with_argument(token))
+    server.kill()
+    die(dying, living)
+    assert OperationDesk(living, tmp_path).adopt_orphans() == []
     assert with_argument(token) == []
 
 

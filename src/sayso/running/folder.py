@@ -14,7 +14,7 @@ from sayso import process_table
 from sayso.records import record
 from sayso.running import tree
 from sayso.running.capture import STREAMS
-from sayso.running.record import RUNNER_FILE, STATUS_FILE
+from sayso.running.record import NOT_WHOLE, RUNNER_FILE, STATUS_FILE
 
 Reason = Literal["exit", "cancelled", "timed_out", "spawn_failed", "lost"]
 
@@ -115,15 +115,15 @@ def read_status(folder: Path) -> Status | None:
     """How the command ended, or None while it has not."""
     try:
         return parse_status((folder / STATUS_FILE).read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, *NOT_WHOLE):
         return None
 
 
 def read_runner(folder: Path) -> RunnerName | None:
-    """Who runs the command, or None when it never started."""
+    """Who runs the command, or None when it never started, or nobody can tell any more."""
     try:
         return RunnerName(**json.loads((folder / RUNNER_FILE).read_bytes()))
-    except FileNotFoundError:
+    except (FileNotFoundError, *NOT_WHOLE):
         return None
 
 
@@ -184,10 +184,11 @@ def end_leftovers(folder: Path) -> tuple[int, ...]:
     ended."""
     from sayso.running.command import KILL_ROUND_SECONDS, KILL_SECONDS  # few runners leave anything
 
-    runner = read_runner(folder)
-
     def found() -> list[process_table.Process]:
-        return _run_by(runner) if runner else _with_descendants(tree.marked(tree.mark_of(str(folder))))
+        # What comes before the command has a runner of its own, in a folder below, which may still be there.
+        runners = [read_runner(each) for each in (folder, *(file.parent for file in folder.glob(f"*/{RUNNER_FILE}")))]
+        named = [process for runner in runners if runner for process in _run_by(runner)]
+        return named + _with_descendants(tree.marked(tree.mark_of(str(folder))))
 
     tree.freeze(found)
     give_up = time.monotonic() + KILL_SECONDS

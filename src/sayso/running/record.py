@@ -14,6 +14,9 @@ RUNNER_FILE = "runner.json"
 STATUS_FILE = "status.json"
 STDIN_FILE = "stdin"
 
+NOT_WHOLE = (ValueError, TypeError, KeyError)
+"""What comes of reading one that a power cut left empty or in part. It says nothing."""
+
 NOT_BEGUN = "Its server ended before the command began. Nothing was run."
 
 LINE_FIFO, LINE_FILE, REST_FILE, LEAVE_FILE = "line", "line.json", "rest.json", "leave.json"

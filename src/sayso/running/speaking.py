@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.files import replace_file
-from sayso.running.record import LEAVE_FILE, LINE_FIFO, LINE_FILE, REST_FILE, said_file
+from sayso.running.record import LEAVE_FILE, LINE_FIFO, LINE_FILE, NOT_WHOLE, REST_FILE, said_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,9 @@ def state(folder: Path) -> LineState:
         return LineState(**json.loads((folder / LINE_FILE).read_bytes()))
     except FileNotFoundError:
         return LineState()
+    except NOT_WHOLE:
+        # Its runner went in a power cut, and may have handed on all of it: nothing is said twice.
+        return LineState(handed_on=sys.maxsize, begun=sys.maxsize, closed=True)
 
 
 def say(folder: Path, number: int, text: bytes) -> None:
