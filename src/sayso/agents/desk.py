@@ -335,10 +335,20 @@ class RunDesk(DetachedDesk[Run]):
 
     def resting_here(self) -> list[Run]:
         """The last turns of the agents on this machine that wait for another."""
-        at_work = {run.line for run in self.open_here()}
-        found = [folder.name for folder in self._folders.glob("*") if folder.name not in at_work]
-        lines = [line for line in found if runner_folder.is_running(self.folder_of(line))]
+        lines = [line for line in self._lines_at_rest() if runner_folder.is_running(self.folder_of(line))]
         return [run for line in lines for run in self._all("latest_on_line", line=line)]
+
+    def died_at_rest(self) -> list[Run]:
+        """The last turns of the agents on this machine that nobody cleared away after, though their runner is gone."""
+        lines = [line for line in self._lines_at_rest() if not runner_folder.is_running(self.folder_of(line))]
+        found = [run for line in lines for run in self._all("latest_on_line", line=line)]
+        return [run for run in found if run.state.ended and run.host == self._host]
+
+    def _lines_at_rest(self) -> list[str]:
+        # The folders first: a run is there before its folder is.
+        folders = [folder.name for folder in self._folders.glob("*")]
+        at_work = {run.line for run in self.open_here()}
+        return [line for line in folders if line not in at_work]
 
     def on_line(self, line: str) -> Run | None:
         """The turn that an agent's process is at, or was at last."""

@@ -24,7 +24,7 @@ from sayso.errors import NotTrusted, RelayFileError
 from sayso.files import replace_file
 from sayso.running import speaking
 from sayso.running.environment import Environments
-from sayso.running.folder import Status, is_running, wait
+from sayso.running.folder import Status, end_leftovers, is_running, wait
 from sayso.running.launch import Launch
 from sayso.running.spawner import Spawner
 from sayso.store import Store
@@ -184,6 +184,11 @@ class Launcher:
         """What an agent that has ended needs no more. What it printed has become events."""
         self._ends.pop(run.line, None)
         relay_file.remove(self._config, run.token, run.line)
+        shutil.rmtree(run.folder, ignore_errors=True)
+
+    def bury(self, run: Run) -> None:
+        """End what a runner that was killed has left of an agent at rest, and take its folder away."""
+        end_leftovers(run.folder)
         shutil.rmtree(run.folder, ignore_errors=True)
 
     def sweep(self, runs: RunDesk) -> None:

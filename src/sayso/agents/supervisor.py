@@ -391,6 +391,7 @@ class RunSupervisor:
                 resting = await self._do(self._heed_stops)
                 for run in await self._do(self._unbidden_turns, resting):
                     self._tasks.start(self._watched(run, self._take_up(run)))
+                await self._do(self._bury_the_dead)
                 await self._do(self._pass_on_what_is_left)
                 await self._send_queued()
             except SaysoError as error:
@@ -422,6 +423,12 @@ class RunSupervisor:
             if by := run.stopped_by or shut_out:
                 stopping.stop(self.runs, self._desk, run, Settler(person=by, surface=SURFACE))
         return [run for run in resting if run.user in welcome]
+
+    def _bury_the_dead(self) -> None:
+        """The agents whose runner was killed while they rested, unless they are seen off here."""
+        for run in self.runs.died_at_rest():
+            if run.line not in self._resting:
+                self._launcher.bury(run)
 
     def _pass_on_what_is_left(self) -> None:
         """What was kept by a server on another machine, or by one that died before it could pass it on."""

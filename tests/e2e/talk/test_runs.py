@@ -338,6 +338,20 @@ def test_a_run_and_its_open_question_outlive_the_server(fragile: Stage, sign_in:
     stage.until_true(lambda: not any(stage.relay_dir.iterdir()))
 
 
+def test_nothing_is_left_of_an_agent_at_rest_whose_runner_dies_while_no_server_runs(fragile: Stage) -> None:
+    stage, note = fragile, fragile.folder / "child at rest"
+    conversation = stage.visitor().start(stage.project(), f"child {note}")
+    run = stage.ended(conversation)
+    runner = process_of(run).parent()
+    assert runner is not None
+    stage.house.web.stop(signal.SIGKILL)
+    runner.kill()
+    assert psutil.pid_exists(int(note.read_text()))
+    stage.house.restart()
+    stage.until_true(lambda: not psutil.pid_exists(int(note.read_text())))
+    stage.until_true(lambda: not run.folder.exists())
+
+
 def test_a_run_that_died_with_its_runner_is_ended_with_a_word(fragile: Stage) -> None:
     stage = fragile
     conversation = stage.visitor().start(stage.project(), "say Before", ask("Anyone?"))
