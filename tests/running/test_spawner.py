@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -182,6 +183,23 @@ def test_a_stopped_spawner_starts_nothing(tmp_path: Path) -> None:
     spawner.stop()
     with pytest.raises(SpawnerUnavailable, match="shutting down"):
         spawner.start_operation(shell(tmp_path / "op", "true"))
+
+
+def test_a_command_that_began_while_the_disk_was_full_is_found_again_and_cancelled(tmp_path: Path) -> None:
+    spawner, token = Spawner(pool_size=1), fresh_token()
+    try:
+        spawner.start_operation(shell(tmp_path / "first", "true")).result(PATIENCE)
+        eventually(spawner.idle_runners)
+        for runner in spawner.idle_runners():
+            resource.prlimit(runner, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        spawner.start_operation(shell(tmp_path / "op", f"exec env -i sleep {token}"))
+        spawner.leave()
+        assert is_running(tmp_path / "op")
+        assert cancel(tmp_path / "op")
+        eventually(lambda: not is_running(tmp_path / "op"))
+        assert with_argument(token) == []
+    finally:
+        spawner.stop()
 
 
 def test_leaving_lets_operations_go_on_to_their_end(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class RunningCommand:
             return self._status("spawn_failed", str(error))
         begun = time.monotonic()
         self._listen(launch, line)
-        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "mark": self._mark, "group": self._pid})
+        record.write_runner(launch["folder"], self._identity, {"mark": self._mark, "group": self._pid})
         # The end of a quick command also says that it started, and goes straight to whoever waits for the start.
         if not self._pump(begun + QUICK_SECONDS, self._is_over):
             self._heed_children()

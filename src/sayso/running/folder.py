@@ -6,12 +6,14 @@ The runner alone writes the folder. Nothing here needs the server that started t
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any, Literal
 
 from sayso import process_table
 from sayso.records import record
+from sayso.running import record as files
 from sayso.running import tree
 from sayso.running.capture import STREAMS
 from sayso.running.record import NOT_WHOLE, RUNNER_FILE, STATUS_FILE
@@ -83,8 +85,8 @@ class RunnerName:
 
     pid: int
     started: str
-    group: int
     mark: str
+    group: int = 0
 
 
 @record
@@ -122,14 +124,14 @@ def read_status(folder: Path) -> Status | None:
 def read_runner(folder: Path) -> RunnerName | None:
     """Who runs the command, or None when it never started, or nobody can tell any more."""
     try:
-        return RunnerName(**json.loads((folder / RUNNER_FILE).read_bytes()))
+        return RunnerName(**{"mark": tree.mark_of(str(folder)), **json.loads(files.read_runner(str(folder)))})
     except (FileNotFoundError, *NOT_WHOLE):
         return None
 
 
 def has_begun(folder: Path) -> bool:
     """Whether a command was executed, however it ended: its runner names itself once it has started it."""
-    return (folder / RUNNER_FILE).exists()
+    return os.path.lexists(folder / RUNNER_FILE)
 
 
 def is_running(folder: Path) -> bool:
@@ -186,7 +188,7 @@ def end_leftovers(folder: Path) -> tuple[int, ...]:
 
     def found() -> list[process_table.Process]:
         # What comes before the command has a runner of its own, in a folder below, which may still be there.
-        runners = [read_runner(each) for each in (folder, *(file.parent for file in folder.glob(f"*/{RUNNER_FILE}")))]
+        runners = [read_runner(each) for each in (folder, *(each for each in folder.glob("*") if each.is_dir()))]
         named = [process for runner in runners if runner for process in _run_by(runner)]
         return named + _with_descendants(tree.marked(tree.mark_of(str(folder))))
 

@@ -81,7 +81,7 @@ class Launch:
                 file.write(self.stdin)
 
     def _take_over_folder(self) -> None:
-        if any((self.folder / name).exists() for name in (RUNNER_FILE, STATUS_FILE)):
+        if any(os.path.lexists(self.folder / name) for name in (RUNNER_FILE, STATUS_FILE)):
             text = f"{str(self.folder)!r} already holds an operation; each operation needs a folder of its own."
             raise InvalidInput([Problem(path="folder", text=text)])
         os.chmod(self.folder, 0o700)

@@ -27,14 +27,37 @@ it is to end now."""
 def write(folder: str, name: str, content: Mapping[str, object]) -> bytes:
     """Write the file so that whoever sees it sees all of it; what was written. A full disk is no reason to fail."""
     text = json.dumps(content).encode()
-    path = os.path.join(folder, name)
+    _put(os.path.join(folder, name), text)
+    return text
+
+
+def write_runner(folder: str, identity: Mapping[str, object], rest: Mapping[str, object]) -> None:
+    """Say who runs the command. Where the disk is full a link says as much as must be, which needs hardly any room:
+    else nobody could cancel the command, or find it again."""
+    path = os.path.join(folder, RUNNER_FILE)
+    if not _put(path, json.dumps({**identity, **rest}).encode()):
+        with contextlib.suppress(OSError):
+            os.symlink(json.dumps(identity), path)
+
+
+def read_runner(folder: str) -> bytes:
+    """What a runner said of itself; an OSError where none has."""
+    path = os.path.join(folder, RUNNER_FILE)
+    with contextlib.suppress(OSError):  # most are no link
+        return os.readlink(path).encode()
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _put(path: str, text: bytes) -> bool:
+    """Whether the file is there now, and all of it."""
     half = path + ".new"
     with contextlib.suppress(OSError):
         if _is_written(half, text):
             os.rename(half, path)
-        else:
-            os.unlink(half)
-    return text
+            return True
+        os.unlink(half)
+    return False
 
 
 def said_file(number: int) -> str:
