@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.asks.model import ATTACHED, Answer, Ask, Asker, Kind, NewAsk, Option, Outcome, Question, State
+from sayso.asks.model import ATTACHED, CLIENT_FORM, Answer, Ask, Asker, Kind, NewAsk, Option, Outcome, Question, State
 from sayso.dialects import auq, codenomad, get_answers, promptmanager, relay
 from sayso.dialects.outcomes import outcome_data
 from sayso.mcp_server.relay_calls import told_of
@@ -158,9 +158,17 @@ def test_what_was_wiped_never_passes_for_an_empty_answer() -> None:
     assert reply.data["answers"][0]["wiped"] is True
 
 
+def test_what_was_filled_in_in_a_clients_form_is_never_told_as_the_persons_own_words() -> None:
+    filled_in = replace(BLUE, outcome=replace(BY_ADA, surface=CLIENT_FORM))
+    for ask, whose in ((filled_in, "in your client's own form"), (BLUE, "answered this themselves")):
+        data = get_answers.render([ask]).data
+        assert data is not None
+        assert whose in data["message"]
+
+
 def test_open_asks_are_named_and_nothing_is_assumed() -> None:
     reply = get_answers.render([OPEN, LATE])
-    assert reply.text.startswith("Not answered yet, still open. Do not assume an answer:")
+    assert reply.text.startswith("Not answered yet, still open. Do not assume an answer. To hold on for one, call")
     assert reply.data is not None
     assert reply.data["message"] == reply.text
     assert [one["outcome"] for one in reply.data["pending"]] == ["pending", "timed_out"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sayso.asks.model import Ask, State
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, ToolReply
-from sayso.dialects.outcomes import THEIR_OWN, answers_as_words, is_wiped, outcome_data, refusal_words
+from sayso.dialects.outcomes import answers_as_words, is_wiped, outcome_data, refusal_words, whose_words
 from sayso.errors import Problems
 from sayso.text import iso_time
 
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from sayso.asks.desk import Owed
 
 _ANOTHER = "Another session, not you,"
+_NOT_YET = "Not answered yet, still open. Do not assume an answer. To hold on for one, call get_answers with wait true:"
+_AWAITED = (
+    "Not answered yet, and another call waits for it. The answer comes as the result of that call, not here: do not "
+    "assume one, do not ask again:"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,26 +64,30 @@ def _ids(asks: Sequence[Ask]) -> str:
     return ", ".join(ask.id for ask in asks)
 
 
-def render(asks: Sequence[Ask], of_others: Set[str] = frozenset()) -> ToolReply:
+def render(asks: Sequence[Ask], of_others: Set[str] = frozenset(), awaited: Set[str] = frozenset()) -> ToolReply:
     """What there is: settled asks with their answers, open ones by name. Those of another session are told apart: a yes
-    to its question is not one to this agent's."""
+    to its question is not one to this agent's. So are those that another call waits for: whoever heard nothing of them
+    would ask again."""
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
     data: dict[str, Any] = {
         # Some clients give the model only this: it must know whose answers these are, and what has none.
-        "message": _words(settled, open_, partial(_told_beside_answers, of_others=of_others)),
+        "message": _words(settled, open_, awaited, partial(_told_beside_answers, of_others=of_others)),
         "answers": [{**outcome_data(ask), "wiped": True} if is_wiped(ask) else outcome_data(ask) for ask in settled],
         "pending": [outcome_data(ask) for ask in open_],
     }
-    return ToolReply(text=_words(settled, open_, partial(_told, of_others=of_others)), data=data)
+    return ToolReply(text=_words(settled, open_, awaited, partial(_told, of_others=of_others)), data=data)
 
 
-def _words(settled: Sequence[Ask], open_: Sequence[Ask], told: Callable[[Ask], str]) -> str:
+def _words(settled: Sequence[Ask], open_: Sequence[Ask], awaited: Set[str], told: Callable[[Ask], str]) -> str:
     words = [f"{_name(ask)}\n{told(ask)}" for ask in settled]
-    if open_:
-        listed = "\n".join(_name(ask) for ask in open_)
-        words.append(f"Not answered yet, still open. Do not assume an answer:\n{listed}")
+    words += _listed(_NOT_YET, [ask for ask in open_ if ask.id not in awaited])
+    words += _listed(_AWAITED, [ask for ask in open_ if ask.id in awaited])
     return "\n\n".join(words) or "You have no open questions and no answers waiting."
+
+
+def _listed(heading: str, asks: Sequence[Ask]) -> list[str]:
+    return ["\n".join([heading, *(_name(ask) for ask in asks)])] if asks else []
 
 
 def _name(ask: Ask) -> str:
@@ -98,4 +107,5 @@ def _told(ask: Ask, of_others: Set[str]) -> str:
 def _told_beside_answers(ask: Ask, of_others: Set[str]) -> str:
     if ask.state is not State.ANSWERED or is_wiped(ask):
         return _told(ask, of_others)
-    return f"{_ANOTHER} asked this. {THEIR_OWN}" if ask.id in of_others else THEIR_OWN
+    whose = whose_words(ask.outcome.surface if ask.outcome else "")
+    return f"{_ANOTHER} asked this. {whose}" if ask.id in of_others else whose

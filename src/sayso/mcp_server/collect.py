@@ -83,12 +83,14 @@ class CollectCalls:
             asks = await self._asked(waiting, asker, wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
             of_others = waiting.desk.of_other_sessions(asks, asker)
-            held = await _take(waiting, asker, asks if for_long else [ask for ask in asks if _settled(ask)])
+            awaited = _awaited(waiting, asks)
+            free = [ask for ask in asks if ask.id not in awaited]
+            held = await _take(waiting, asker, free if for_long else [ask for ask in free if _settled(ask)])
             if wanted.ask_id is None:
                 asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
             asks = await self._hand_over(ctx, waiting, asks, held)
             files = {ask.id: await self._backend.files_of(ask, asker) for ask in asks}
-            told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others))
+            told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others, awaited))
             if handed := [each for of_ask in files.values() for each in of_ask]:
                 from sayso.mcp_server.files import put_into
 
@@ -118,7 +120,7 @@ class CollectCalls:
             add(told, "late_answers", " ".join(dialect.mention(owed)))
 
     async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
-        """One ask by its id; or all that this agent is owed, without those that calls of its are waiting for."""
+        """One ask by its id; or all that this agent is owed, also what other calls of its are waiting for."""
         if ask_id is not None:
             ask = await self._backend.look(waiting.desk.get, ask_id)
             if not asker.may_fetch_from(ask.asker):
@@ -133,13 +135,18 @@ class CollectCalls:
                     f"The ask {ask_id!r} is not yours: another session, which is still at work, asked it, and the "
                     "answer is for that one. Ask the person yourself if you need to know."
                 )
-            return [ask]
+            return [await self._without_dead_wait(waiting, ask)]
         asks = await self._backend.look(waiting.desk.undelivered, asker)
         if any(ask.wait for ask in asks):
             await waiting.do(waiting.desk.release_the_dead)
             asks = await self._backend.look(waiting.desk.undelivered, asker)
-        in_hand = waiting.in_hand
-        return [ask for ask in asks if ask.wait is None and ask.id not in in_hand]
+        return asks
+
+    async def _without_dead_wait(self, waiting: Waiting, ask: Ask) -> Ask:
+        if ask.wait is None:
+            return ask
+        await waiting.do(waiting.desk.release_the_dead)
+        return await self._backend.look(waiting.desk.get, ask.id)
 
     async def _hand_over(
         self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
@@ -176,6 +183,13 @@ def _settled(ask: Ask) -> bool:
 def _received(ask: Ask) -> bool:
     """Whether the agent has what a person said. Of one that timed out it has only heard that."""
     return ask.delivered and _settled(ask)
+
+
+def _awaited(waiting: Waiting, asks: Sequence[Ask]) -> frozenset[str]:
+    """The ids of those that another call waits for, such as one that its client has moved to the background: the answer
+    comes with the result of that call."""
+    in_hand = waiting.in_hand
+    return frozenset(ask.id for ask in asks if ask.wait is not None or ask.id in in_hand)
 
 
 async def _take(waiting: Waiting, asker: Asker, asks: Sequence[Ask]) -> list[Held]:

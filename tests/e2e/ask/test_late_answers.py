@@ -346,12 +346,21 @@ def test_a_cancelled_get_answers_lets_go_of_the_ask(either_client: ClientProgram
     assert "→ in vain?" in either_client.call("get_answers", {"ask_id": ask.id}).text
 
 
-def test_get_answers_leaves_what_another_call_waits_for_to_that_call(
+def test_get_answers_says_that_another_call_waits_for_it_and_leaves_the_answer_to_that_call(
     either_client: ClientProgram, inbox: Person
 ) -> None:
+    # Such as a call that Claude Code has moved to the background. An agent that is told it has no open question asks
+    # again, and the person has the same question twice.
     key = either_client.call_start("ask_user", {"question": "Whose?"})
     ask = inbox.wait_for_ask("Whose?")
-    assert ask.id not in either_client.call("get_answers").text
+    for arguments in ({}, {"wait": True}, {"ask_id": ask.id}, {"ask_id": ask.id, "wait": True}):
+        told = either_client.call("get_answers", arguments)
+        assert told.text == told.structured["message"]
+        assert told.text.startswith(
+            "Not answered yet, and another call waits for it. The answer comes as the result of"
+        )
+        assert told.text.endswith(f"do not ask again:\n[{ask.id}] Whose?")
+        assert [one["ask_id"] for one in told.structured["pending"]] == [ask.id]
     inbox.answer(ask, "mine")
     assert either_client.wait_result(key).text == "User answered: mine"
 
