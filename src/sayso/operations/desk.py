@@ -188,8 +188,8 @@ class OperationDesk(DetachedDesk[Operation]):
         before: Operation | None = None,
         most: int = 100,
     ) -> list[Operation]:
-        """A page of operations, newest first, without steps: of a project, for a person, or in the background of one
-        asker."""
+        """A page of operations, newest first, without steps, unless they go on after their sequence: of a project, for
+        a person, or in the background of one asker."""
         return self._all(
             "recent_operations",
             project=asker.project if asker else project,
@@ -203,7 +203,8 @@ class OperationDesk(DetachedDesk[Operation]):
         )
 
     def under_way(self, *, person: str | None = None, most: int = 100) -> list[Operation]:
-        """What is queued or running on any machine, newest first, without steps. With a person: for that person."""
+        """What is queued or running on any machine, newest first, without steps, unless they go on after their
+        sequence. With a person: for that person."""
         return self._all("operations_under_way", person=person, most=most)
 
     def ended(self, *, person: str | None = None, before: Operation | None = None, most: int = 100) -> list[Operation]:

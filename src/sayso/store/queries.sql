@@ -773,8 +773,11 @@ SELECT * FROM operations WHERE ended_at IS NULL AND host = :host ORDER BY create
 SELECT * FROM operations WHERE ended_at IS NULL AND process = :process AND cancelled_by IS NOT NULL;
 
 -- name: recent_operations
+-- A step that goes on after its sequence stands for itself.
 SELECT * FROM operations
-WHERE parent = ''
+WHERE (parent = '' OR (ended_at IS NULL AND EXISTS (
+    SELECT 1 FROM operations AS whole WHERE whole.id = operations.parent AND whole.ended_at IS NOT NULL
+  )))
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
   AND (CAST(:agent AS TEXT) IS NULL OR (agent = :agent AND client = :client AND host = :host AND background = 1))
@@ -783,7 +786,10 @@ ORDER BY created_at DESC, id DESC LIMIT :most;
 
 -- name: operations_under_way
 SELECT * FROM operations
-WHERE ended_at IS NULL AND parent = '' AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+WHERE ended_at IS NULL AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (parent = '' OR EXISTS (
+    SELECT 1 FROM operations AS whole WHERE whole.id = operations.parent AND whole.ended_at IS NOT NULL
+  ))
 ORDER BY created_at DESC, id DESC LIMIT :most;
 
 -- name: operations_ended

@@ -209,6 +209,9 @@ def test_a_step_that_goes_on_without_its_sequence_keeps_the_lock_of_that(place: 
         living.wait_until(both, "lost")
         started = data_of(living.do("bg", script="date +%s%N"))
         assert (started["status"], living.status(f"{both}.1")["status"]) == ("queued", "running")
+        # Whoever waits for the lock can see who holds it.
+        listed = {each["id"]: each["status"] for each in json.loads(place.run("ops", "list", "--json").stdout)}
+        assert (listed[f"{both}.1"], listed[both]) == ("running", "lost")
         gate.touch()
         ended = int(living.ended(f"{both}.1")["stdout"].split()[1])
         assert int(living.ended(started["id"])["stdout"]) > ended
