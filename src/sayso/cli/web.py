@@ -118,6 +118,8 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
                 )
             _print_link(accounts, name, address, as_json)
             asyncio.run(serve.serve(built, *sockets, hand_over=mcp.hand_over))
+            if sys.stderr.isatty():
+                say("")  # the terminal has shown the ^C on a line of its own
             _tell_of_agents(desks)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sayso.toolfiles.arguments import expected
 from sayso.toolfiles.format import SHAPES, FieldSpec, ObjectSpec
-from sayso.toolfiles.leaves import CALL_OPTIONS
+from sayso.toolfiles.leaves import CALL_OPTIONS, EXECUTION_MODE
 
 
 def reference_markdown() -> str:
@@ -22,7 +22,8 @@ def _shape(shape: ObjectSpec) -> str:
 
 
 def _call() -> str:
-    head = "### In every call\n\nWhat a call may say besides the options of its tool.\n"
+    background = f"`{EXECUTION_MODE.name}` is there only where the tool would run in the background."
+    head = f"### In a call\n\nWhat a call may say besides the options of its tool. {background}\n"
     rows = [f"| `{spec.name}` | {expected(spec)} | {spec.description} |" for spec in CALL_OPTIONS]
     return "\n".join([head, "| Argument | Takes | Meaning |", "|---|---|---|", *rows])
 
