@@ -96,6 +96,18 @@ def test_a_command_over_its_time_leaves_no_process_and_keeps_its_output(spawner:
     assert text(tmp_path / "op") == "planted\n"
 
 
+def test_a_command_is_cancelled_though_somebody_has_halted_it_and_its_runner(spawner: Spawner, tmp_path: Path) -> None:
+    token = fresh_token()
+    ended = spawner.start_operation(shell(tmp_path / "op", f"exec sleep {token}"))
+    runner = read_runner(tmp_path / "op")
+    assert runner
+    for pid in (runner.pid, runner.group):
+        os.kill(pid, signal.SIGSTOP)
+    assert cancel(tmp_path / "op")
+    assert ended.result(PATIENCE).reason == "cancelled"
+    assert with_argument(token) == []
+
+
 def test_a_command_has_its_grace_to_clean_up(spawner: Spawner, tmp_path: Path) -> None:
     script = "trap 'echo cleaned; exit 4' TERM; echo ready; while :; do sleep 0.01; done"
     ended = spawner.start_operation(shell(tmp_path / "op", script, grace_seconds=PATIENCE))

@@ -51,15 +51,16 @@ def wait_gone(pid: int, started: str, timeout: float) -> bool:
 
 
 def terminate(pid: int, started: str) -> bool:
-    """Send SIGTERM to this very process; False when it is not there."""
+    """Send SIGTERM to this very process, also if somebody has halted it; False when it is not there."""
     exit_fd = open_exit(pid)
     try:
         if not is_running(pid, started):
             return False
-        if sys.platform == "linux" and exit_fd is not None:
-            _try(signal.pidfd_send_signal, exit_fd, signal.SIGTERM)
-        else:
-            _try(os.kill, pid, signal.SIGTERM)
+        for signum in (signal.SIGTERM, signal.SIGCONT):
+            if sys.platform == "linux" and exit_fd is not None:
+                _try(signal.pidfd_send_signal, exit_fd, signum)
+            else:
+                _try(os.kill, pid, signum)
         return True
     finally:
         if exit_fd is not None:
