@@ -302,6 +302,17 @@ def test_a_killed_runner_is_reported_as_lost_and_its_tree_is_ended(spawner: Spaw
     assert text(tmp_path / "op") == "planted\n"
 
 
+def test_a_command_that_took_off_its_mark_is_ended_with_its_killed_runner(spawner: Spawner, tmp_path: Path) -> None:
+    token = fresh_token()
+    ended = spawner.start_operation(shell(tmp_path / "op", f"env -i sleep {token} & exec env -i sleep {token}"))
+    eventually(lambda: len(with_argument(token)) == 2)
+    runner = read_runner(tmp_path / "op")
+    assert runner
+    os.kill(runner.pid, signal.SIGKILL)
+    assert ended.result(PATIENCE).reason == "lost"
+    assert with_argument(token) == []
+
+
 def test_a_runner_whose_server_is_gone_before_it_begins_does_not_begin(tmp_path: Path) -> None:
     launch = shell(tmp_path / "op", f"touch {tmp_path / 'ran'}")
     launch.prepare_folder()

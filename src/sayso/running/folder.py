@@ -205,8 +205,28 @@ def end_leftovers(folder: Path) -> tuple[int, ...]:
 
 def _run_by(runner: RunnerName) -> list[process_table.Process]:
     """The command and what descends from it, whether its runner is still there or not."""
-    below = tree.descendants(runner.pid) if process_table.is_running(runner.pid, runner.started) else []
+    if process_table.is_running(runner.pid, runner.started):
+        below = tree.descendants(runner.pid)
+    else:
+        below = _with_descendants(_of_its_group(runner))
     return below + _with_descendants(tree.marked(runner.mark))
+
+
+def _of_its_group(runner: RunnerName) -> list[process_table.Process]:
+    """Those that the command has started in its own group, with or without the mark. The numbers of a session and of a
+    group are not given away while either has anybody; both together name no other's."""
+    there = process_table.find(runner.pid)
+    if there and there.started != runner.started:
+        return []
+    group = [each for each in process_table.everyone() if each.group == runner.group and not each.zombie]
+    return [each for each in group if _session(each.pid) == runner.pid]
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
 
 
 def _with_descendants(found: list[process_table.Process]) -> list[process_table.Process]:
