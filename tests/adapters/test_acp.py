@@ -437,7 +437,9 @@ def test_a_message_steers_opencode_and_waits_for_the_others() -> None:
         assert [line["taken"] for line in played.told if "taken" in line] == [["One"], ["Two"]][:messages]
 
 
-def test_qwen_asks_for_all_it_does_unless_it_was_set_otherwise() -> None:
-    played = Played("qwen")
+@pytest.mark.parametrize("agent", ["qwen", "gemini"])
+def test_it_asks_for_all_it_does_unless_it_was_set_otherwise_for_talk(agent: str) -> None:
+    # Gemini's own settings can name another mode, for terminals.
+    played = Played(agent)
     played.reply({"sessionId": "s", "modes": {"currentModeId": "auto", "availableModes": [{"id": "default"}]}})
     assert played.sent[-1]["params"] == {"sessionId": "s", "modeId": "default"}

@@ -69,7 +69,8 @@ def test_claude_gets_its_line_its_options_and_the_conversation_to_resume() -> No
         "--allowedTools mcp__ask-user__ask_user --permission-prompt-tool mcp__ask-user__approve "
         "--model opus --permission-mode plan --resume s-1"
     )
-    assert AGENTS["claude"].argv(Config(), run_of("claude"), None)[-1] == "--replay-user-messages"
+    plain = AGENTS["claude"].argv(Config(), run_of("claude"), None)
+    assert plain[-3:] == ["--replay-user-messages", "--permission-mode", "default"], "not what holds in a terminal"
 
 
 def test_a_session_from_a_terminal_is_copied_once_and_then_the_copy_is_resumed() -> None:

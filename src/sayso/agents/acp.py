@@ -69,7 +69,13 @@ PROGRAMS: Mapping[str, AcpProgram] = {
         # Without that it starts no MCP server in a folder that it has not seen before.
         trusting={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
         client="gemini-cli-mcp-client",
-        modes={"default": "default", "acceptEdits": "autoEdit", "plan": "plan", "bypassPermissions": "yolo"},
+        modes={
+            "": "default",
+            "default": "default",
+            "acceptEdits": "autoEdit",
+            "plan": "plan",
+            "bypassPermissions": "yolo",
+        },
         tells_history_late=True,
     ),
     "opencode": AcpProgram(

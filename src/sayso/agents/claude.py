@@ -40,6 +40,8 @@ _REQUESTS = {
 _GREETING = "greeting"
 """What the request is called by which it is asked for its commands."""
 _IN_CONTEXT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_ASKS = "default"
+"""The permission mode in which it asks for each edit and command."""
 
 
 class Claude:
@@ -66,8 +68,8 @@ class Claude:
             argv += ["--permission-prompt-tool", line.approve_tool] if line.approve_tool else []
         if options.model:
             argv += ["--model", options.model]
-        if options.permission_mode:
-            argv += ["--permission-mode", options.permission_mode]
+        # Without it the mode of the person's terminals would hold (`defaultMode`), and those may ask for nothing.
+        argv += ["--permission-mode", options.permission_mode or _ASKS]
         if run.to_copy:
             argv += ["--resume", run.to_copy, "--fork-session"]
             argv += ["--resume-session-at", run.choices.copied_to] if run.choices.copied_to else []

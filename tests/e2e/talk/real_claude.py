@@ -97,7 +97,8 @@ def test_a_real_headless_claude_asks_in_three_ways_and_is_answered_in_the_browse
     # The person's own hook for prompts is there too, and stands back: here they come by the agent's line.
     hook = GatePart(path=real.house.place.home / ".claude" / "settings.json", program=[str(BIN / "sayso")])
     hook.path.parent.mkdir(exist_ok=True)
-    hook.path.write_text(hook.added("{}"))
+    # In a terminal they let Claude edit as it likes. That holds there, and was not said of this project.
+    hook.path.write_text(hook.added('{"permissions": {"defaultMode": "acceptEdits"}}'))
     page = sign_in("/talk", to=real)
     conversation = begin(page, project, "Do as you are told.")
     _answer(page, "Which approach should I use?", "Option A")
