@@ -129,6 +129,8 @@ def test_the_hook_for_prompts_is_added_beside_others_and_taken_back_to_the_byte(
     assert settings.read_text() == mine
     ran = home.run("install", "claude-code", "--no-allow", "--approvals", "--hook")
     assert "prompts in your inbox: added in" in ran.out
+    # In a terminal the real one begins in a mode in which it runs commands without a prompt.
+    assert "start it like this: claude --permission-mode default" in " ".join(ran.err.split())
     hooks = json.loads(settings.read_text())["hooks"]
     assert hooks["PermissionRequest"][0] == json.loads(other)
     assert hooks["PermissionRequest"][1]["hooks"] == [

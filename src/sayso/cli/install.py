@@ -147,7 +147,7 @@ def command(
     }
     went_well += [_try(_show_part if dry_run else _adding(ours, machine), part) for part in parts.values()]
     if wants_gate:
-        _say_what_trust_is_for([BY_KEY[key] for key in gates])
+        _say_when_prompts_come([BY_KEY[key] for key in gates])
     if before is not None:
         trust_changes(config, before, [part.path for part in ours])
     if pieces:
@@ -322,9 +322,17 @@ def _wants_gate(gates: Mapping[str, GateSetUp], approvals: bool | None) -> bool:
     )
 
 
-def _say_what_trust_is_for(targets: Sequence[Target]) -> None:
-    """Before the client asks, so that nobody wonders."""
+def _say_when_prompts_come(targets: Sequence[Target]) -> None:
+    """Before somebody wonders where they are, or believes that all is asked."""
     for target in targets:
+        if target.gate and target.gate.told_to_ask:
+            text = tr(
+                "What {client} does not ask does not come to your inbox. In its auto mode, in which newer versions "
+                "begin, it asks hardly anything. So that it asks, start it like this: {command}",
+                client=target.title,
+                command=target.gate.told_to_ask,
+            )
+            say(flowing(text))
         if target.gate and target.gate.asks_for_trust:
             text = tr(
                 '{client} runs no hook before you have agreed. When it next starts it says "Hooks need review": choose '

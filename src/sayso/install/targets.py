@@ -55,6 +55,8 @@ class PromptGate:
     """Whether there are sessions of it in which the prompt cannot stand open."""
     asks_for_trust: bool = False
     """Whether the client runs no hook before its person has said so."""
+    told_to_ask: str = ""
+    """How it is started so that it asks, where it begins in a mode in which a model decides for its person."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +237,7 @@ CLAUDE_GATE = PromptGate(
         path=claude_settings(machine, Scope.USER), program=program, beside=SESSIONS
     ),
     stays_open=True,
+    told_to_ask="claude --permission-mode default",
 )
 CODEX_GATE = PromptGate(
     # Where its sessions share a server, the gate of that server has to be there when one of them begins.
