@@ -490,6 +490,37 @@ async def test_what_the_store_would_not_let_go_of_leaves_with_the_same_call_made
         assert kinds == ["opened", "unattended", "attended"]
 
 
+async def test_the_same_call_made_again_finds_no_former_wait_of_its_own_that_another_could_not_end(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def away(*_: object) -> None:
+        assert go_on.wait(30)
+        raise StoreUnavailable("The disk is full.")
+
+    async with waits(store) as waiting:
+        first, hold = await waiting.hold(ask()), waiting.desk.hold
+        with monkeypatch.context() as patched:
+            patched.setattr(waiting.desk, "release_each", away)
+            go_on.set()
+            await waiting.release(first, "the client's time limit was near")
+        go_on.clear()
+        monkeypatch.setattr(waiting.desk, "hold", away)
+        another = asyncio.create_task(waiting.hold(ask("Another question?")))
+        await asyncio.sleep(0)
+        monkeypatch.setattr(waiting.desk, "hold", hold)
+        again = asyncio.create_task(waiting.hold(ask()))
+        await asyncio.sleep(0)
+        go_on.set()
+        assert ((held := await again).ask.id, held.reattached) == (first.ask.id, True)
+        with pytest.raises(StoreUnavailable):
+            await another
+        now = waiting.desk.get(first.ask.id)
+        assert now.wait
+        assert now.wait.id == held.wait.id
+
+
 async def test_what_was_to_leave_with_a_call_that_is_refused_leaves_with_the_next(
     open_shared: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,15 +87,23 @@ class LeavingWaits:
     # What the store could not be told
 
     def take(self) -> Leaving:
-        """What is yet to be told, for whoever tells the store something anyway."""
-        stuck, self._stuck = self._stuck, Leaving()
+        """What is yet to be told, for whoever tells the store something anyway. Who does so at the same time gets those
+        that are to end as well, until they are `gone`: it may be the first, and would find a former wait of its own."""
+        stuck, self._stuck = self._stuck, replace(self._stuck, delivered=(), unread=())
         return stuck
+
+    def gone(self, leaving: Leaving) -> None:
+        """The store knows that these have ended."""
+        ended = {held.wait.id for held, _ in leaving.known}
+        known = tuple((held, why) for held, why in self._stuck.known if held.wait.id not in ended)
+        self._stuck = replace(self._stuck, known=known, doubtful=self._stuck.doubtful - leaving.doubtful)
 
     def stay(self, leaving: Leaving) -> None:
         """It could not be told now either."""
         stuck = self._stuck
+        there = {held.wait.id for held, _ in stuck.known}
         self._stuck = Leaving(
-            known=stuck.known + leaving.known,
+            known=stuck.known + tuple((held, why) for held, why in leaving.known if held.wait.id not in there),
             doubtful=stuck.doubtful | leaving.doubtful,
             delivered=stuck.delivered + leaving.delivered,
             unread=stuck.unread + leaving.unread,
