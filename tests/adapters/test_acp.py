@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sayso.adapters import acp_asks
+from sayso.adapters import acp, acp_asks, adapter
 from sayso.adapters.acp import AcpAdapter
 from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for, known_as, told_more
 from sayso.adapters.acp_choices import offered
@@ -317,6 +319,35 @@ def test_what_gemini_tells_of_earlier_turns_is_not_told_again_however_late_it_co
     played.update(sessionUpdate="available_commands_update")
     played.update(**_chunk("New"))
     assert played.texts() == ["New"]
+
+
+def test_gemini_goes_on_with_a_conversation_only_after_the_minute_in_which_that_began(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It overwrites the file of a session that it loads earlier."""
+    began = datetime(2026, 3, 1, 23, 7, 18, tzinfo=UTC).timestamp()
+    passed = [0.0]
+    clock = SimpleNamespace(time=lambda: began + passed[0], monotonic=lambda: passed[0])
+    for module in (acp, adapter):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(tmp_path))
+    chats = tmp_path / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    (chats / "session-2026-03-01T23-07-4c1e9ea6.jsonl").touch()
+
+    assert Played("gemini", session="01fa9dc2-970a", loadSession=True).sent[-1]["method"] == "session/load"
+    played = Played("gemini", session="4c1e9ea6-7eb4", loadSession=True)
+    played.say("Go on")
+    played.adapter.look()
+    assert [message["method"] for message in played.sent] == ["initialize"]
+    assert played.told[-1]["body"]["text"].endswith("in which that began. It goes on in 42 s.")
+    assert played.adapter.rest() == 42
+    passed[0] = 42.0
+    played.adapter.look()
+    assert played.sent[-1]["method"] == "session/load"
+    assert played.adapter.rest() is None
+    played.reply({})
+    assert played.sent[-1]["method"] == "session/prompt"
 
 
 def test_pictures_go_to_an_agent_that_says_that_it_takes_them() -> None:

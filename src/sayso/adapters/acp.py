@@ -6,7 +6,9 @@ person's words to a no have no place in the protocol; they are the next thing th
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +19,7 @@ from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for,
 from sayso.adapters.acp_choices import offered
 from sayso.adapters.acp_events import AcpEvents
 from sayso.adapters.adapter import Adapter
+from sayso.adapters.gemini_sessions import seconds_until_safe
 from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
@@ -86,9 +89,20 @@ class AcpAdapter(Adapter):
         elif mapping(able.get("sessionCapabilities")).get("resume") is not None:
             self._go_on("session/resume")
         elif able.get("loadSession") is True:
-            self._go_on("session/load")
+            self._load()
         else:
             self._begin_anew_without(f"{self.order.label} cannot go on with an earlier conversation.")
+
+    def _load(self) -> None:
+        loses_it = self._program.loses_young_sessions
+        seconds = seconds_until_safe(self.order.session, time.time()) if loses_it else 0
+        if not seconds:
+            self._go_on("session/load")
+            return
+        self.do_later(seconds, self._load)
+        if seconds > 1:
+            why = f"{self.order.label} would lose a conversation that it takes up in the minute in which that began."
+            self.talk.event(EventKind.NOTICE, text=f"{why} It goes on in {math.ceil(seconds)} s.")
 
     def _go_on(self, method: str) -> None:
         self._tells_history = method == "session/load" and self._program.tells_history_late

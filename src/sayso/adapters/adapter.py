@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.line import PersonSaid, TalkLine
@@ -59,6 +61,8 @@ class Adapter(ABC):
         self._waiting: deque[PersonSaid] = deque()
         """Messages that the agent cannot take yet."""
         self._names: set[str] = set()
+        self._due: tuple[float, Callable[[], None]] | None = None
+        """What is to be done later, and when by the monotonic clock."""
         self.has_failed = False
         """Whether there is no use in going on."""
 
@@ -124,6 +128,20 @@ class Adapter(ABC):
         """Send what the agent can take by now."""
         while self._waiting and self.takes_messages:
             self.send_message(self._waiting.popleft())
+
+    def do_later(self, seconds: float, what: Callable[[], None]) -> None:
+        """One thing at a time."""
+        self._due = time.monotonic() + seconds, what
+
+    def rest(self) -> float | None:
+        """Seconds until `look` has something to do; None: it has nothing."""
+        return max(0.0, self._due[0] - time.monotonic()) if self._due else None
+
+    def look(self) -> None:
+        """Do what it is time for."""
+        if self._due and self.rest() == 0:
+            (_, what), self._due = self._due, None
+            what()
 
     def fail(self, why: str) -> None:
         """The conversation cannot go on in this process."""

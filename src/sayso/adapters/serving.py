@@ -102,6 +102,7 @@ class AdapterProcess:
             for heard in self._process.read():
                 self._adapter.take(heard)
         self._prompts.look()
+        self._adapter.look()
 
     def _wait(self) -> set[int]:
         poll = select.poll()
@@ -109,8 +110,8 @@ class AdapterProcess:
             poll.register(fd, select.POLLIN)
         if self._process.wants_room:
             poll.register(self._process.input, select.POLLOUT)
-        rest = self._prompts.rest()
-        return {fd for fd, _ in poll.poll(None if rest is None else rest * 1000)}
+        rests = [rest for rest in (self._prompts.rest(), self._adapter.rest()) if rest is not None]
+        return {fd for fd, _ in poll.poll(min(rests) * 1000 if rests else None)}
 
     def _said(self) -> Iterator[line.PersonSaid]:
         data = os.read(_TALK_IN, _CHUNK)

@@ -52,6 +52,8 @@ class AcpProgram:
     """Whether it may ask for a permission before it has told the input of the tool."""
     tells_history_late: bool = False
     """Whether it goes on to tell of earlier turns after it has said that the session is loaded."""
+    loses_young_sessions: bool = False
+    """Whether it loses a session that it loads in the minute in which that began."""
 
     def known_modes(self, offered: Sequence[str]) -> list[str]:
         """Our names for the permission modes that it offers."""
@@ -77,6 +79,7 @@ PROGRAMS: Mapping[str, AcpProgram] = {
             "bypassPermissions": "yolo",
         },
         tells_history_late=True,
+        loses_young_sessions=True,
     ),
     "opencode": AcpProgram(
         label="opencode",
