@@ -122,6 +122,11 @@ def test_a_message_that_comes_early_waits_until_the_conversation_is_there() -> N
     assert table.heard("taken") == [["one"]]
 
 
+def test_without_a_mode_it_asks_whatever_its_own_settings_say() -> None:
+    (started,) = Table().began().asked("thread/start")
+    assert (started["approvalPolicy"], started["sandbox"]) == ("on-request", "read-only")
+
+
 def test_pictures_come_before_the_words_that_are_about_them() -> None:
     table = Table().began()
     said = Spoken(what=Saying.MESSAGE, text="What is it?", pictures=(Picture(media="image/png", data=b"PNG"),))

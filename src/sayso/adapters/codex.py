@@ -46,15 +46,16 @@ _NOT_WANTED = (
 )
 """What it would tell at every word of a tool's."""
 
-_MODES: Mapping[str, tuple[str | None, str, str]] = {
-    "default": ("on-request", "read-only", "readOnly"),
+_ASKS = ("on-request", "read-only", "readOnly")
+_MODES: Mapping[str, tuple[str, str, str]] = {
+    "default": _ASKS,
     "acceptEdits": ("on-request", "workspace-write", "workspaceWrite"),
     "plan": ("never", "read-only", "readOnly"),
     "dontAsk": ("never", "", ""),
     "bypassPermissions": ("never", "danger-full-access", "dangerFullAccess"),
 }
 """The nearest that Codex has to each mode: when it asks, and its sandbox, as a thread and as a turn call it. Without a
-mode its own settings hold."""
+mode it asks, whatever its own settings name for terminals."""
 _PLAN = "plan"
 _LEFT_COMMAND = "A command that it had begun may still be running. `sayso project stop` ends it, and the agent too."
 _ACCEPT, _DECLINE = {"decision": "accept"}, {"decision": "decline"}
@@ -103,7 +104,7 @@ class CodexAdapter(Adapter):
 
     def join(self) -> None:
         """Have it begin the conversation, go on with it, or go on from a copy."""
-        asks_when, sandbox, _for_turns = _MODES.get(self._mode, (None, "", ""))
+        asks_when, sandbox, _for_turns = _MODES.get(self._mode, _ASKS)
         wanted = {"cwd": os.getcwd(), "approvalPolicy": asks_when, "sandbox": sandbox, "model": self._model}
         wanted = {name: value for name, value in wanted.items() if value}
         if self.order.copies:
