@@ -490,8 +490,9 @@ async def test_what_the_store_would_not_let_go_of_leaves_with_the_same_call_made
         assert kinds == ["opened", "unattended", "attended"]
 
 
-async def test_the_same_call_made_again_finds_no_former_wait_of_its_own_that_another_could_not_end(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("what", ["a wait that is over", "an answer that nobody read"])
+async def test_the_same_call_made_again_is_not_asked_twice_though_another_could_not_tell_the_store_for_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     go_on = threading.Event()
 
@@ -501,10 +502,21 @@ async def test_the_same_call_made_again_finds_no_former_wait_of_its_own_that_ano
 
     async with waits(store) as waiting:
         first, hold = await waiting.hold(ask()), waiting.desk.hold
-        with monkeypatch.context() as patched:
-            patched.setattr(waiting.desk, "release_each", away)
-            go_on.set()
-            await waiting.release(first, "the client's time limit was near")
+        go_on.set()
+        if what == "a wait that is over":
+            with monkeypatch.context() as patched:
+                patched.setattr(waiting.desk, "release_each", away)
+                await waiting.release(first, "the client's time limit was near")
+        else:
+            await waiting.do(waiting.desk.answer, first.ask.id, RED, ANNA)
+            await waiting.outcome(first)
+            tell = waiting.leaving.hand_over(first)
+            tell(True)
+            await until(lambda: waiting.desk.get(first.ask.id).delivered)
+            with monkeypatch.context() as patched:
+                patched.setattr(waiting.desk, "take_back", away)
+                tell(False)
+                await waiting.leaving.over()
         go_on.clear()
         monkeypatch.setattr(waiting.desk, "hold", away)
         another = asyncio.create_task(waiting.hold(ask("Another question?")))

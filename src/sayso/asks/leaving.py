@@ -87,26 +87,30 @@ class LeavingWaits:
     # What the store could not be told
 
     def take(self) -> Leaving:
-        """What is yet to be told, for whoever tells the store something anyway. Who does so at the same time gets those
-        that are to end as well, until they are `gone`: it may be the first, and would find a former wait of its own."""
-        stuck, self._stuck = self._stuck, replace(self._stuck, delivered=(), unread=())
+        """What is yet to be told, for whoever tells the store something anyway. Who does so at the same time gets most
+        of it as well, until it is `told`: it may be the first, and would find what was its own still there, or gone."""
+        stuck, self._stuck = self._stuck, replace(self._stuck, delivered=())
         return stuck
 
-    def gone(self, leaving: Leaving) -> None:
-        """The store knows that these have ended."""
-        ended = {held.wait.id for held, _ in leaving.known}
-        known = tuple((held, why) for held, why in self._stuck.known if held.wait.id not in ended)
-        self._stuck = replace(self._stuck, known=known, doubtful=self._stuck.doubtful - leaving.doubtful)
+    def told(self, leaving: Leaving) -> None:
+        """The store knows all of this."""
+        ended = {held.wait.id for held in (*leaving.unread, *(held for held, _ in leaving.known))}
+        self._stuck = replace(
+            self._stuck,
+            known=tuple((held, why) for held, why in self._stuck.known if held.wait.id not in ended),
+            doubtful=self._stuck.doubtful - leaving.doubtful,
+            unread=tuple(held for held in self._stuck.unread if held.wait.id not in ended),
+        )
 
     def stay(self, leaving: Leaving) -> None:
         """It could not be told now either."""
         stuck = self._stuck
-        there = {held.wait.id for held, _ in stuck.known}
+        there = {held.wait.id for held in (*stuck.unread, *(held for held, _ in stuck.known))}
         self._stuck = Leaving(
             known=stuck.known + tuple((held, why) for held, why in leaving.known if held.wait.id not in there),
             doubtful=stuck.doubtful | leaving.doubtful,
             delivered=stuck.delivered + leaving.delivered,
-            unread=stuck.unread + leaving.unread,
+            unread=stuck.unread + tuple(held for held in leaving.unread if held.wait.id not in there),
         )
         self._note_stuck()
 

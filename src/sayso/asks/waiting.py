@@ -85,7 +85,7 @@ class Waiting:
             # Refused, failed or cancelled: what was to leave with it may not have.
             self.leaving.stay(replace(leaving, doubtful=leaving.doubtful | {wait_id}))
             raise
-        self.leaving.gone(leaving)
+        self.leaving.told(leaving)
         return await self._begin(held)
 
     async def succeed(self, new: NewAsk, told: Set[str] = frozenset()) -> Held:
