@@ -184,6 +184,8 @@ def _end_of(folder: Path) -> Status:
 def end_leftovers(folder: Path) -> tuple[int, ...]:
     """End what a runner that is gone left behind, also one that had not named itself yet; the pids of what cannot be
     ended."""
+    if not folder.is_dir():
+        return ()  # nothing was ever begun, and looking at all processes takes its time
     from sayso.running.command import KILL_ROUND_SECONDS, KILL_SECONDS  # few runners leave anything
 
     def found() -> list[process_table.Process]:

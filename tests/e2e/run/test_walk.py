@@ -150,6 +150,7 @@ def talked(place: Place, house: House, person: Person) -> None:
     stage = Stage(house, person.store)
     project = stage.projects.add(USER, place.project, name="clone", options=Options())
     stage.ended(stage.visitor().start(project.id, "say Done"))
+    stage.dismiss_all()
 
 
 WAYS: tuple[Callable[[Place, Worker, Person], None], ...] = (hidden, moved, edited)
