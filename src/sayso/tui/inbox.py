@@ -734,8 +734,11 @@ class InboxScreen(SaysoScreen[None]):
 
     def _mark(self, ask_ids: set[str]) -> None:
         self._marked = ask_ids
+        top = self.query_one_optional(TopBar)
+        if top is None:
+            return  # it was closed while something was done to those that were marked
         self.tick()
-        self.query_one(TopBar).tell(self.shared.board, self.special())
+        top.tell(self.shared.board, self.special())
         self.tell_keys_otherwise()
         self.refresh_bindings()
 
