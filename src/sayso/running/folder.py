@@ -190,9 +190,12 @@ def end_leftovers(folder: Path) -> tuple[int, ...]:
 
     def found() -> list[process_table.Process]:
         # What comes before the command has a runner of its own, in a folder below, which may still be there.
-        runners = [read_runner(each) for each in (folder, *(each for each in folder.glob("*") if each.is_dir()))]
-        named = [process for runner in runners if runner for process in _run_by(runner)]
-        return named + _with_descendants(tree.marked(tree.mark_of(str(folder))))
+        read = map(read_runner, (folder, *(each for each in folder.glob("*") if each.is_dir())))
+        runners, mark = [runner for runner in read if runner], tree.mark_of(str(folder))
+        # Marks of folders below begin with this one. Only those that earlier versions gave do not.
+        marks = [mark, *(runner.mark for runner in runners if not runner.mark.startswith(mark))]
+        below = [process for runner in runners for process in _below(runner)]
+        return below + [process for each in marks for process in _marked(each)]
 
     tree.freeze(found)
     give_up = time.monotonic() + KILL_SECONDS
@@ -207,11 +210,17 @@ def end_leftovers(folder: Path) -> tuple[int, ...]:
 
 def _run_by(runner: RunnerName) -> list[process_table.Process]:
     """The command and what descends from it, whether its runner is still there or not."""
+    return _below(runner) + _marked(runner.mark)
+
+
+def _below(runner: RunnerName) -> list[process_table.Process]:
     if process_table.is_running(runner.pid, runner.started):
-        below = tree.descendants(runner.pid)
-    else:
-        below = _with_descendants(_of_its_group(runner))
-    return below + _with_descendants(tree.marked(runner.mark))
+        return tree.descendants(runner.pid)
+    return _with_descendants(_of_its_group(runner))
+
+
+def _marked(mark: str) -> list[process_table.Process]:
+    return _with_descendants(tree.marked(mark))
 
 
 def _of_its_group(runner: RunnerName) -> list[process_table.Process]:
