@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -192,6 +193,23 @@ def test_the_server_is_ours_unless_the_settings_name_another(tmp_path: Path) -> 
     assert (program.data(), program.approves) == ({"command": "/opt/ask/server", "args": []}, False)
     other = relay_file.entry(settings(tmp_path, mcp_ask_user_server_path="/opt/venv/bin/sayso"))
     assert (other.command, other.args, other.approves) == ("/opt/venv/bin/sayso", ("server", "--approve"), True)
+
+
+def test_the_server_takes_no_code_from_the_project_where_no_program_lies_beside_its_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, ran = tmp_path / "bin" / "python3", tmp_path / "ran"
+    python.parent.mkdir()
+    python.symlink_to(os.path.realpath(sys.executable))
+    package = tmp_path / "project" / "sayso"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
+    monkeypatch.setattr(sys, "executable", str(python))
+    entry = relay_file.entry(settings(tmp_path))
+    assert entry.command == str(python)
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "HOME": str(tmp_path)}
+    subprocess.run([entry.command, *entry.args, "--help"], cwd=package.parent, env=paths, timeout=60, check=True)
+    assert not ran.exists()
 
 
 @pytest.mark.requirement("P-67", "P-68", "P-70", "P-73")

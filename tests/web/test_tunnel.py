@@ -125,6 +125,20 @@ def test_a_tunnel_comes_with_the_inbox_under_its_address_and_leaves_with_it(
         assert wait_until(lambda: not [one for one in left if one.is_running() and one.status() != "zombie"], WAIT)
 
 
+def test_no_code_of_the_folder_that_it_is_started_in_is_run(place: Place) -> None:
+    package = place.project / "sayso"
+    package.mkdir(parents=True, exist_ok=True)
+    ran = place.folder / "ran"
+    for file in (package / "__init__.py", place.project / "socket.py"):
+        file.write_text(f"open({str(ran)!r}, 'w').close()\n")
+    folder = put_stand_in(place, "cloudflared", CLOUDFLARED)
+    with web(place, folder, "--tunnel", "cloudflared") as process:
+        assert told_by(process)["address"] == ADDRESS["cloudflared"]
+        assert not ran.exists()
+        process.terminate()
+        process.wait(WAIT)
+
+
 def answer(address: str, path: str, host: str) -> int:
     connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=WAIT)
     try:

@@ -316,7 +316,7 @@ def entry(config: Config) -> ServerEntry:
         program = Path(sys.executable).parent / "sayso"
         if program.is_file():
             return ServerEntry(command=str(program), args=ours)
-        return ServerEntry(command=sys.executable, args=("-m", "sayso.cli", *ours))
+        return ServerEntry(command=sys.executable, args=("-P", "-m", "sayso.cli", *ours))
     if other.stem == "sayso":
         return ServerEntry(command=str(other), args=ours)
     if other.suffix in (".js", ".mjs", ".cjs"):

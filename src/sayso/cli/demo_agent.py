@@ -50,7 +50,7 @@ QUESTIONS: list[dict[str, Any]] = [
 
 def ask() -> None:
     """Ask all of it in one call and tell what came back."""
-    command = [sys.executable, "-m", "sayso.cli", "server"]
+    command = [sys.executable, "-P", "-m", "sayso.cli", "server"]
     client = StdioClient(command, name=NAME, version=__version__, environment=os.environ)
     left = _leave_when_alone(client)
     try:

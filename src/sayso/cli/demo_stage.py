@@ -109,7 +109,7 @@ def start(config: Config, log: Path, module: str, *arguments: str) -> subprocess
     """A program of ours on the stage. It hears no Ctrl-C; what it says of trouble is in the log."""
     with log.open("wb") as errors:
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

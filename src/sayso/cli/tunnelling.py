@@ -94,7 +94,7 @@ def tunnel(name: str, inside: str) -> Iterator[str]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         running = subprocess.Popen(
-            [sys.executable, "-m", "sayso.guard.kept", str(theirs.fileno()), *program.words(inside)],
+            [sys.executable, "-P", "-m", "sayso.guard.kept", str(theirs.fileno()), *program.words(inside)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
