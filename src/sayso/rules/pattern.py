@@ -7,6 +7,7 @@ Each can be held against a use in two ways. `covers` is for allowing: it is cert
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 
@@ -94,7 +95,8 @@ class Pattern:
                 return any(self.concerns_command(words) for words in use.forms)
 
     def concerns_command(self, words: Command) -> bool:
-        return self._loose.fullmatch(" ".join(words)) is not None
+        line = re.sub(r"\s", " ", " ".join(words))
+        return any(map(self._loose.fullmatch, {line, _BLANKS.sub(" ", line)}))
 
     def concerns_path(self, path: UsedPath) -> bool:
         """Whether this path, or a folder that it is in, may be meant, with or without links."""
@@ -154,16 +156,16 @@ class Pattern:
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
-        return re.compile(_starred(self.name))
+        return re.compile(_in_turn(_STAR if part == "*" else re.escape(part) for part in re.split(r"(\*)", self.name)))
 
     @cached_property
     def _exact(self) -> re.Pattern[str]:
-        return _command(self.spec, BETWEEN, r"\0")
+        return _command(self.spec, BETWEEN)
 
     @cached_property
     def _loose(self) -> re.Pattern[str]:
         # A disk that does not tell letters by their case finds the same program.
-        return _command(self.spec, r"\s+", r"\s", first="(?i:{})")
+        return _command(self.spec, " ", loosely=True)
 
     @cached_property
     def _path(self) -> re.Pattern[str]:
@@ -252,13 +254,58 @@ def _words(spec: str) -> list[str]:
     return _WORD.findall(spec) if re.fullmatch(rf"\s*(?:{_WORD.pattern}\s*)*", spec, re.DOTALL) else []
 
 
-def _command(spec: str, between: str, blank: str, *, first: str = "{}") -> re.Pattern[str]:
-    """` *` at the end is for any further words, or none. `first` says how the program is told."""
+def _command(spec: str, between: str, *, loosely: bool = False) -> re.Pattern[str]:
+    """` *` at the end is for any further words, or none. Loosely, one blank is as good as several, and the program may
+    be in letters of another case."""
     words = _words(spec)
-    rest = f"(?:{blank}.*)?" if len(words) > 1 and words[-1] == "*" else ""
-    told = [_starred_word(word) for word in (words[:-1] if rest else words)]
-    told[0] = first.format(told[0])
-    return re.compile(between.join(told) + rest, re.DOTALL)
+    rest = f"(?:{re.escape(between)}.*)?" if len(words) > 1 and words[-1] == "*" else ""
+    told, last = list[str](), ""
+    for place, word in enumerate(words[:-1] if rest else words):
+        for text in (*([between] if place else []), *_starred_word(word)):
+            if text is None:
+                told.append(_STAR)
+                last = ""
+                continue
+            if loosely:
+                text = _BLANKS.sub(" ", text)
+                text = text.removeprefix(" ") if last == " " else text
+            last = text[-1:] or last
+            told.append(f"(?i:{re.escape(text)})" if loosely and not place else re.escape(text))
+    return re.compile(_in_turn(told) + rest, re.DOTALL)
+
+
+_BLANKS = re.compile(r"\s+")
+_STAR, _WITHIN, _FOLDERS = ".*", "[^/]*", "(?:.*/)?"
+"""Anything; anything within a folder; any folders, or none."""
+
+
+def _in_turn(pieces: Iterable[str]) -> str:
+    """An expression for texts with stars between them that takes no longer the more stars it has: whoever wrote a
+    repository writes rules too. A text that another star follows is taken where it comes first, and nowhere else: what
+    fits after it at a later place fits after the first one as well."""
+    groups: list[tuple[str, list[str]]] = [("", [])]
+    """Each star that leads through folders, and what follows it up to the next one."""
+    for piece in filter(None, pieces):
+        if piece not in (_STAR, _FOLDERS):
+            groups[-1][1].append(piece)
+        elif groups[-1][0] and not groups[-1][1]:
+            groups[-1] = (_STAR if _STAR in (piece, groups[-1][0]) else piece, [])
+        else:
+            groups.append((piece, []))
+    *earlier, (star, texts) = groups
+    lazy = {"": "", _STAR: ".*?", _FOLDERS: "(?:.*?/)??"}
+    begins = (f"(?>{lazy[before]}{_in_folder(found)})" for before, found in earlier if found)
+    return f"{''.join(begins)}{star}{_in_folder(texts, at_the_end=True)}"
+
+
+def _in_folder(pieces: Iterable[str], *, at_the_end: bool = False) -> str:
+    """The same for what has stars within a folder only."""
+    texts = [""]
+    for piece in pieces:
+        texts = [*texts, ""] if piece == _WITHIN else [*texts[:-1], texts[-1] + piece]
+    first, *others = texts
+    last = f"{_WITHIN}{others.pop()}" if others and at_the_end else ""
+    return first + "".join(f"(?>[^/]*?{text})" for text in others if text) + last
 
 
 _PIECE = re.compile(
@@ -266,12 +313,13 @@ _PIECE = re.compile(
 )
 
 
-def _starred_word(word: str) -> str:
-    def expression(piece: re.Match[str]) -> str:
-        quoted = next((text for text in piece.group("double", "single", "escaped", "other") if text is not None), "")
-        return ".*" if piece["star"] else re.escape(quoted)
-
-    return "".join(expression(piece) for piece in _PIECE.finditer(word))
+def _starred_word(word: str) -> list[str | None]:
+    """Its texts, None for each star."""
+    told = ("double", "single", "escaped", "other", "star")
+    return [
+        None if piece["star"] else next(text for text in piece.group(*told) if text is not None)
+        for piece in _PIECE.finditer(word)
+    ]
 
 
 def _has_star(word: str) -> bool:
@@ -285,12 +333,12 @@ def _unquoted(word: str) -> str:
     )
 
 
-def _starred(text: str) -> str:
-    return ".*".join(map(re.escape, text.split("*")))
+_PARTS = re.compile(r"((?:^|(?<=/))\*\*/|/\*\*$|\*\*|\*|\?)")
 
 
 def _path_expression(spec: str) -> str:
-    """`*` and `?` stay within a folder, `**` does not."""
-    parts = re.split(r"(\*\*/|/\*\*$|\*\*|\*|\?)", spec)
-    known = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(known[part] if part in known else re.escape(part) for part in parts)
+    """`*` and `?` stay within a folder, `**` does not. What ends with `/**` ends with `/.*`."""
+    parts = _PARTS.split(spec)
+    below = "/.*" if parts[-2:-1] == ["/**"] else ""
+    known = {"**/": _FOLDERS, "**": _STAR, "*": _WITHIN, "?": "[^/]"}
+    return _in_turn(known.get(part) or re.escape(part) for part in (parts[:-2] if below else parts)) + below
