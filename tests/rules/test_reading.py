@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -438,6 +439,49 @@ def test_no_way_to_where_rules_are_kept_is_open_to_a_command(tmp_path: Path) -> 
     assert effect_of("cp x nowhere/../../home/rules.toml") == "ask"
 
 
+def test_no_way_to_where_rules_are_kept_is_open_from_a_folder_that_a_line_does_not_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, own = tmp_path / "shop", tmp_path / "own"
+    for folder in (project / "src", project / ".git" / "hooks", own):
+        folder.mkdir(parents=True)
+    (project / "src" / "link").symlink_to("../.git/hooks")
+    for file in (own / "rules.toml", project / ".git" / "hooks" / "pre-commit"):
+        file.touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    judge = RuleJudge(Config(state_dir=own))
+    rules = read('[[rule]]\nallow = ["Bash(cp *)", "Bash(cd *)", "Bash(pushd *)", "Bash(popd *)"]')
+
+    def effect_of(line: str) -> str:
+        use = judge.use(example(f"Bash({line})", str(project)), str(project))
+        return RuleBook([rules]).judge(use, Circumstances(project=str(project), agent="claude-code")).effect
+
+    allowed = ("cd && cp x y", "cd -P src && cp x y", "cp x s?c/y", "cp x ~/shop/src/y", "pushd src && cp x y")
+    assert {effect_of(line) for line in allowed} == {"allow"}
+    asked = [
+        *("cd && cd own && cp x rules.toml", "cd -- && cp x own/rules.toml", "pushd ~ && cp x own/rules.toml"),
+        *("cd - && cp x rules.toml", "popd; cp x rules.toml", "pushd; cp x rules.toml", "cd +1; cp x rules.toml"),
+        *("cd shop own && cp x rules.toml", "pushd shop own && cp x rules.toml"),
+        *("cp x ~/shop/src/link/pre-commit", 'cp x "$HOME/shop/src/link/pre-commit"'),
+        *("cp x src/l?nk/pre-commit", "cp x src/[k-m]ink/", "cp x ../o?n/rules.toml", "cp x ~/o?n/"),
+    ]
+    assert [line for line in asked if effect_of(line) != "ask"] == []
+
+
+def test_a_file_that_a_rule_denies_is_asked_for_by_whatever_link_in_the_home_leads_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").touch()
+    (tmp_path / "public").symlink_to(".env")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rules = read('[[rule]]\nallow = ["Bash(cat *)"]\n[[rule]]\ndeny = ["Read(.env*)"]')
+    for name in ("public", "~/public", "$HOME/public"):
+        use = RuleJudge(Config(state_dir=tmp_path / "state")).use(
+            example(f"Bash(cat {name})", str(tmp_path)), str(tmp_path)
+        )
+        assert RuleBook([rules]).judge(use, Circumstances(project=str(tmp_path), agent="claude-code")).effect == "ask"
+
+
 def test_git_is_asked_where_a_folder_poses_as_a_repository(tmp_path: Path) -> None:
     for name in (".git", "src/deep", "lib"):
         (tmp_path / name).mkdir(parents=True)
@@ -523,6 +567,32 @@ def test_a_program_is_denied_however_a_rule_spells_it_and_allowed_only_as_it_is_
 
 def test_a_program_with_a_space_in_its_name_can_be_denied() -> None:
     assert effect("""[[rule]]\ndeny = ['Bash("my tool" *)']""", "Bash('my tool' --now)") == "deny"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("Bash(echo " + 60 * "*" + "b)", "Bash(echo " + "a" * 19_000 + ")"),
+        ("Bash(echo " + 60 * "*a" + "b)", "Bash(echo " + "a" * 19_000 + ")"),
+        ("Bash(echo " + 60 * "a * " + "b)", "Bash(echo " + "a " * 9_000 + ")"),
+        ("Read(" + 60 * "**a" + "**b)", "Read(" + "a" * 4_000 + ")"),
+        ("Read(" + 60 * "*a" + "*b)", "Read(" + "a" * 250 + ")"),
+        ("Read(" + 60 * "**/a*a*/" + "b)", "Read(" + "aa/" * 1_300 + "a)"),
+        ("mcp__a__" + 60 * "*a" + "b", "mcp__a__" + "a" * 4_000),
+    ],
+)
+def test_a_rule_with_many_stars_is_looked_at_as_quickly_as_any_other(pattern: str, meant: str) -> None:
+    """Whoever wrote a repository writes such rules, and what they deny counts before anybody trusts them."""
+    begun = time.process_time()
+    assert effect(f'[[rule]]\ndeny = ["{pattern}"]', meant) == "ask"
+    assert time.process_time() - begun < 10
+
+
+@pytest.mark.parametrize("sign", "[{$~*?=")
+def test_a_word_of_many_signs_is_looked_at_as_quickly_as_any_other(sign: str) -> None:
+    begun = time.process_time()
+    effect('[[rule]]\nallow = ["Bash(echo *)"]', f"Bash(echo '{sign * 19_000}' \\{sign * 400})")
+    assert time.process_time() - begun < 10
 
 
 def test_a_line_that_is_too_long_to_be_looked_at_is_asked() -> None:

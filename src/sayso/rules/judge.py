@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from sayso.rules.uses import Ground, use_of
 
 ELSEWHERE = "its agent works on another machine"
 FAILED = "Sayso failed on the rules; its log says why"
+_MOST_STARRED = 1000
 
 
 class RuleJudge:
@@ -69,14 +72,18 @@ class RuleJudge:
 
     def use_on_paper(self, action: Mapping[str, Any], project: str, machine: str = "") -> ToolUse:
         """The same of an action of before, whose files may be gone."""
-        ground = self._elsewhere(project) if machine else replace(self._here(project), leads_to=os.path.normpath)
-        return use_of(action, ground)
+        there = replace(self._here(project), leads_to=os.path.normpath, starred=lambda path: ())
+        return use_of(action, self._elsewhere(project) if machine else there)
 
     def _here(self, project: str) -> Ground:
         folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)
         guarded = (*map(os.path.realpath, folders), *map(os.path.abspath, folders))
         return Ground(
-            leads_to=os.path.realpath, project=project, poses_as_repository=_poses_as_repository, guarded=guarded
+            leads_to=os.path.realpath,
+            starred=_starred,
+            project=project,
+            poses_as_repository=_poses_as_repository,
+            guarded=guarded,
         )
 
     def _elsewhere(self, project: str) -> Ground:
@@ -101,6 +108,14 @@ def sandbox_of(action: Mapping[str, Any]) -> str:
     own = (data.get("sandbox") or {}).get("profile", SANDBOXES[0])
     steps = [sandbox_of(step) for step in data.get("steps") or ()]
     return min([*steps, own] if data.get("first") or not steps else steps, key=SANDBOXES.index)
+
+
+def _starred(path: str) -> list[str] | None:
+    """Also those that begin with a dot, and more than what stands in brackets would find: shells differ there."""
+    import glob  # only now: few lines have stars
+
+    found = list(islice(glob.iglob(re.sub(r"\[[^/]*", "*", path), include_hidden=True), _MOST_STARRED + 1))
+    return found if len(found) <= _MOST_STARRED else None
 
 
 def _poses_as_repository(folder: str) -> bool:

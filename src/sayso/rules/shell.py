@@ -47,14 +47,14 @@ _HARMLESS = (
 """Variables that do not change which program runs. Most lines set none, so it is compiled when it is wanted."""
 _CALM = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*")
 _NOTHING = re.compile(rb"")
-_BRACES = re.compile(r"\{.*(?:,|\.\.)", re.DOTALL)
+_BRACES = re.compile(r"[^{]*\{.*(?:,|\.\.)", re.DOTALL)
 _BLANK = re.compile(rb"(?:[ \t]|\\\n)*")
 _BLANK_LINES = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _PLAIN = re.compile(r"(?:\\[ -~]|[!#%*-/0-:=?@A-Z\[\]^_a-z{}~])+")
 _NAME = re.compile(r"[A-Za-z0-9_./+:@%~^,\[\]-]+")
 _HIDDEN_OPTION = re.compile(r"-[^=]*\$")
 _STARRED_OPTION = re.compile(r"[*?\[]|-[^=]*[*?\[]")
-_CALCULATED = re.compile(rf"\[.*(?:`|\$[({{])|\$\{{?\w+\}}?[\[:]|(?:\$[?$]|{UNKNOWN}\w*)\[", re.DOTALL)
+_CALCULATED = re.compile(rf"\A[^\[]*\[.*(?:`|\$[({{])|\$\{{?\w+\}}?[\[:]|(?:\$[?$]|{UNKNOWN}\w*)\[", re.DOTALL)
 """What zsh, but no other shell, may take for a sum, and run what is in its brackets, or for a part of a variable. In
 `"$x[i]"` the sum is what `i` holds."""
 _PLAIN_VALUE = re.compile(r"[\w.,:/+@%-]*", re.ASCII)
@@ -73,7 +73,7 @@ class ShellLine:
     forms: tuple[Command, ...] = ()
     doubts: tuple[str, ...] = ()
     moves: tuple[Command, ...] = ()
-    """What it says of the folders that it changes to, in this order."""
+    """The commands by which it changes to other folders, in this order."""
     hides_paths: bool = False
     """Whether its words may come to other files than they name."""
     reads_below: bool = False
@@ -84,7 +84,7 @@ def taken_apart(line: str) -> ShellLine:
     """All simple commands of a line, those of lines within it included."""
     found = _Found()
     _line(line, found, 0)
-    moves = tuple(words[1:] for words in found.commands if words[0] in ("cd", "pushd", "popd"))
+    moves = tuple(words for words in found.commands if words[0] in ("cd", "chdir", "pushd", "popd"))
     return ShellLine(
         commands=tuple(dict.fromkeys(found.commands)),
         forms=tuple(dict.fromkeys(found.forms)),
@@ -275,7 +275,8 @@ class _Walk:
             case "concatenation":
                 self._gaps(node, _NOTHING)
                 bare = "".join(_text(child) for child in node.children if child.type == "word")
-                return self._strange(node) if _BRACES.search(bare) else _joined(map(self._word, node.children))
+                strange = _BRACES.match(bare) or text.startswith("=")
+                return self._strange(node) if strange else _joined(map(self._word, node.children))
             case "simple_expansion" | "expansion" if _STEADY.fullmatch(text):
                 return _Word(text=text)
             case "simple_expansion":
@@ -288,9 +289,10 @@ class _Walk:
         return self._strange(node)
 
     def _plain(self, text: str) -> _Word:
-        if not _PLAIN.fullmatch(text) or text.startswith("#") or _BRACES.search(text):
+        if not _PLAIN.fullmatch(text) or text.startswith("#") or _BRACES.match(text):
             self._doubt("it has words that are not plain")
-        if text.startswith("~") and not re.match(r"~(?:/|$)", text):
+        # To zsh, `=ls` is the path of ls.
+        if (text.startswith("~") and not re.match(r"~(?:/|$)", text)) or re.match(r"=(?!=?$)", text):
             self._doubt("it has words that only the shell will know")
         return _Word(text=re.sub(r"\\(.)", r"\1", text), globs=bool(re.search(r"(?<!\\)[*?\[]", text)))
 

@@ -72,6 +72,8 @@ class Ground:
 
     leads_to: Callable[[str], str | None]
     """The real path behind a path; None where that is not known."""
+    starred: Callable[[str], Iterable[str] | None] = lambda path: ()
+    """The files that a path with stars in it comes to; None where there are too many."""
     project: str = ""
     """The real folder that patterns are about; empty where it is the one that the action is in."""
     poses_as_repository: Callable[[str], bool] = lambda folder: False
@@ -130,7 +132,8 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     if any(_is_protected(path, ground) for path in touched):
         doubts.append(PROTECTED)
     elsewhere = changing and not places
-    if elsewhere or any(_may_come_to_protected(word) for words in changing for word in words[1:]):
+    unseen = any(_may_come_to_protected(word) for words in changing for word in words[1:])
+    if elsewhere or unseen or _comes_to_protected(_like_paths(changing, folder), places, ground):
         doubts.append(MAY_BE_PROTECTED)
     return ToolUse(
         names=names,
@@ -155,6 +158,8 @@ def _ways(names: Iterable[str], places: Iterable[str], ground: Ground) -> Iterat
     for name, place in product(names, places):
         path = _path(name, place, ground)
         yield path
+        if name.startswith("~"):
+            yield replace(path, real=ground.leads_to(path.named))
         if ".." in name and path.real is not None and not name.startswith("~"):
             yield replace(path, real=ground.leads_to(os.path.join(place or "/", name)))
 
@@ -162,14 +167,17 @@ def _ways(names: Iterable[str], places: Iterable[str], ground: Ground) -> Iterat
 def _places(moves: Sequence[Command], folder: str, ground: Ground) -> set[str]:
     """The folders in which parts of a line may run; none where that is not known."""
     places = {folder}
-    for words in moves:
-        for word in words:
-            if not word.startswith(("-", "+")):
-                named = _filled_in(word, folder)
-                if not _may_be_path(named) or set(named) & set("*?[$"):
-                    return set()
-                ways = _ways((named,), tuple(places), ground)
-                places |= {way for path in ways for way in (path.named, path.real) if way}
+    for name, *words in moves:
+        named = [_filled_in(word, folder) for word in words if not re.fullmatch(r"--|-[A-Za-z]+", word)]
+        if name in ("cd", "chdir") and not named:
+            named = ["~"]
+        # Back to where it came from, or from a heap of folders; in zsh two words change the way to where it is.
+        if name == "popd" or len(named) != 1 or named[0].startswith("+"):
+            return set()
+        if not _may_be_path(named[0]) or set(named[0]) & set("*?[$"):
+            return set()
+        ways = _ways(named, tuple(places), ground)
+        places |= {way for path in ways for way in (path.named, path.real) if way}
         if len(places) > _MOST_PLACES:
             return set()
     return places
@@ -246,6 +254,15 @@ def _may_come_to_protected(word: str) -> bool:
     if UNKNOWN in word or _OPEN.search(word) or _LONG_GLUED.match(word):
         return True
     return any(fnmatchcase(name, part) for part in starred for name in names)
+
+
+def _comes_to_protected(names: Iterable[str], places: Iterable[str], ground: Ground) -> bool:
+    """The same by the files that are there, which may be links."""
+    for name, place in product((name for name in names if set(name) & set("*?[")), places):
+        found = ground.starred(_path(name, place, ground).named)
+        if found is None or any(_is_protected(_path(each, place, ground), ground) for each in found):
+            return True
+    return False
 
 
 def _is_below(way: str, folders: Sequence[str]) -> bool:
