@@ -62,6 +62,12 @@ def connect(family: int, address: Any) -> None:
         made.connect(address)
 
 
+def send_from_a_pair(address: str, kind: int = socket.SOCK_DGRAM) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    with ours, theirs:
+        ours.sendto(b"x", address)
+
+
 def send(address: Any) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
         made.sendto(b"x", address)
@@ -123,6 +129,8 @@ def ways(at: dict[str, Any], inherited: list[str]) -> dict[str, Callable[[], obj
         "the limits of another": lambda: resource.prlimit(sibling, resource.RLIMIT_CORE, (0, 0)),
         "a device": lambda: os.mknod("device", 0o600 | 0o060000, os.makedev(254, 0)),
         "a socket in a file": lambda: connect(socket.AF_UNIX, at["socket"]),
+        "a datagram to a file": lambda: send_from_a_pair(at["letters"]),
+        "a raw datagram to a file": lambda: send_from_a_pair(at["letters"], socket.SOCK_RAW),
         "an abstract socket": lambda: connect(socket.AF_UNIX, f"\0{at['abstract']}"),
         "TCP": lambda: connect(socket.AF_INET, ("127.0.0.1", at["tcp"])),
         "UDP": lambda: send(("127.0.0.1", at["udp"])),

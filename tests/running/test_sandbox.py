@@ -38,15 +38,16 @@ STOPPED = {
     "inherited descriptors", "reading a secret", "listing secrets", "reading Sayso's state", "reading what is in /tmp",
     "a symbolic link", "a hard link", "/proc/self/root", "/proc/PID/root", "/proc/PID/cwd", "/proc/PID/fd",
     "/proc/PID/environ", "/proc/PID/mem", "writing outside", "moving out", "a child", "a grandchild",
-    "shared memory", "a device", "a socket in a file", "an abstract socket", "TCP", "UDP", "io_uring",
+    "shared memory", "a device", "a socket in a file", "a datagram to a file", "a raw datagram to a file",
+    "an abstract socket", "TCP", "UDP", "io_uring",
     "another's network", "its own network again", "mounting", "tracing", "a signal", "typing into a terminal",
     "rights of other programs", "moving a secret in", "emptying a file", "removing", "numbered shared memory",
     "numbered messages", "the limits of another",
 }  # fmt: skip
 WITHOUT_A_SANDBOX = {
     "reading a secret", "a symbolic link", "/proc/self/root", "/proc/PID/root", "/proc/PID/fd", "writing outside",
-    "a child", "a grandchild", "a socket in a file", "an abstract socket", "TCP", "UDP", "a signal",
-    "numbered shared memory", "numbered messages", "the limits of another",
+    "a child", "a grandchild", "a socket in a file", "a datagram to a file", "a raw datagram to a file",
+    "an abstract socket", "TCP", "UDP", "a signal", "numbered shared memory", "numbered messages", "the limits of another",
 }  # fmt: skip
 """Those that lead out anywhere else, whatever the machine: so they are tried rightly."""
 
@@ -110,7 +111,8 @@ def targets(ground: Ground) -> Iterator[dict[str, Any]]:
         named, abstract, tcp, udp = (held.enter_context(socket.socket(family, kind)) for family, kind in kinds)
         # The path of a socket has little room, and that of a test's folder is long.
         short, name = held.enter_context(TemporaryDirectory()), f"sayso-{fresh_token()}"
-        for made, address in ((named, f"{short}/s"), (abstract, f"\0{name}")):
+        letters = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        for made, address in ((named, f"{short}/s"), (letters, f"{short}/d"), (abstract, f"\0{name}")):
             made.bind(address)
         for made in (tcp, udp):
             made.bind(("127.0.0.1", 0))
@@ -130,6 +132,7 @@ def targets(ground: Ground) -> Iterator[dict[str, Any]]:
             "state": str(ground.operation.with_name("sayso.db")),
             "sibling": sibling.pid,
             "socket": f"{short}/s",
+            "letters": f"{short}/d",
             "abstract": name,
             "tcp": tcp.getsockname()[1],
             "udp": udp.getsockname()[1],

@@ -22,24 +22,78 @@ _AF_INET, _AF_INET6, _AF_NETLINK = 2, 10, 16
 FAMILIES = {"none": (), "loopback": (_AF_INET, _AF_INET6, _AF_NETLINK), "all": (_AF_INET, _AF_INET6, _AF_NETLINK)}
 """The kinds of sockets that may be made, by what of the network may be used."""
 
+_STREAM, _PACKETS, _NONBLOCK, _CLOSE_ON_EXEC = 1, 5, 0x800, 0x80000
+_PAIRS = tuple(kind | flags for kind in (_STREAM, _PACKETS) for flags in (0, _NONBLOCK, _CLOSE_ON_EXEC, 0x80800))
+"""Pairs that stay pairs. Either of two datagram sockets can send to any other that lies in a file."""
+
 _TYPING_FOR_OTHERS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which put words into a terminal as if the person had typed them."""
 
 _OTHER_WAYS = (
     "io_uring_setup", "setns", "open_by_handle_at", "bpf", "perf_event_open", "userfaultfd", "init_module",
     "finit_module", "delete_module", "kexec_load", "kexec_file_load", "keyctl", "add_key", "request_key", "reboot",
-    "settimeofday", "clock_settime", "swapon", "swapoff", "acct", "syslog", "mq_open",
+    "settimeofday", "clock_settime", "swapon", "swapoff", "acct", "syslog", "mq_open", "mq_unlink",
     "msgget", "msgctl", "msgrcv", "msgsnd", "semget", "semctl", "semtimedop", "semop", "shmget", "shmctl", "shmat",
 )  # fmt: skip
 """The last are memory, messages and semaphores that all processes of a person share, by numbers and not by files."""
-_CALLS = ("socket", "ioctl", "prlimit64", *_OTHER_WAYS)
+_CALLS = ("socket", "socketpair", "ioctl", "prlimit64", *_OTHER_WAYS)
 _ARM = (
-    *(198, 29, 261, 425, 268, 265, 280, 241, 282, 105, 273, 106, 104, 294, 219, 217, 218, 142, 170, 112, 224, 225, 89),
-    *(116, 180, 186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196),
+    *(
+        198,
+        199,
+        29,
+        261,
+        425,
+        268,
+        265,
+        280,
+        241,
+        282,
+        105,
+        273,
+        106,
+        104,
+        294,
+        219,
+        217,
+        218,
+        142,
+        170,
+        112,
+        224,
+        225,
+        89,
+    ),
+    *(116, 180, 181, 186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196),
 )
 _INTEL = (
-    *(41, 16, 302, 425, 308, 304, 321, 298, 323, 175, 313, 176, 246, 320, 250, 248, 249, 169, 164, 227, 167, 168, 163),
-    *(103, 240, 68, 71, 70, 69, 64, 66, 220, 65, 29, 31, 30),
+    *(
+        41,
+        53,
+        16,
+        302,
+        425,
+        308,
+        304,
+        321,
+        298,
+        323,
+        175,
+        313,
+        176,
+        246,
+        320,
+        250,
+        248,
+        249,
+        169,
+        164,
+        227,
+        167,
+        168,
+        163,
+    ),
+    *(103, 240, 241, 68, 71, 70, 69, 64, 66, 220, 65, 29, 31, 30),
 )
 _MACHINES = {
     "aarch64": (0xC00000B7, dict(zip(_CALLS, _ARM, strict=True))),
@@ -97,6 +151,7 @@ def _instructions(network: str, architecture: int, calls: dict[str, int]) -> Ite
     yield from _when(calls["ioctl"], _SECOND, _TYPING_FOR_OTHERS, met=_ERROR | errno.EPERM, otherwise=_ALLOW)
     # Limits of its own, which are those of process 0: another process could be ended by them.
     yield from _when(calls["prlimit64"], _FIRST, (0,), met=_ALLOW, otherwise=_ERROR | errno.EPERM)
+    yield from _when(calls["socketpair"], _SECOND, _PAIRS, met=_ALLOW, otherwise=_ERROR | errno.EACCES)
     yield from _when(calls["socket"], _FIRST, FAMILIES[network], met=_ALLOW, otherwise=_ERROR | errno.EACCES)
     yield _step(_RETURN, _ALLOW)
 
