@@ -68,6 +68,7 @@ FILES_OF_AGENTS = (
 _ALSO_CLAUDE = (Used.OPENCODE, Used.COPILOT, Used.QWEN)
 """Those that take servers, hooks or skills also from where Claude Code does."""
 _OF_SAYSO = (Used.TOOLS, Used.SETTINGS, Used.RULES)
+_TOO_DEEP = "it is nested too deeply for its commands to be named here: read all of it"
 
 
 @record
@@ -98,7 +99,10 @@ class BroughtFile:
         """Every command that it names, each with what it is for."""
         if self.text is None:
             return ()
-        return tuple(_commands_of_tools(self) if self.used is Used.TOOLS else _commands_in(_parsed(self)))
+        try:
+            return tuple(_commands_of_tools(self) if self.used is Used.TOOLS else _commands_in(_parsed(self)))
+        except RecursionError:
+            return (_TOO_DEEP,)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -245,7 +249,9 @@ def _file(path: Path, used: Used, trusted: TrustedProject) -> BroughtFile | None
 
 def _says_nothing(file: BroughtFile, path: Path) -> bool:
     """What `sayso project add` writes: Claude Code takes no servers from there, and there is nothing else in it."""
-    return path.name == "settings.local.json" and set(_parsed(file)) == {"mcpServers"}
+    with suppress(RecursionError):
+        return path.name == "settings.local.json" and set(_parsed(file)) == {"mcpServers"}
+    return False
 
 
 # What runs
@@ -291,7 +297,7 @@ def _log_env(leaf: Leaf) -> Mapping[str, str]:
 
 def _parsed(file: BroughtFile) -> dict[str, Any]:
     read = toml if file.name.endswith(".toml") else json.loads
-    with suppress(ValueError, RecursionError):
+    with suppress(ValueError):
         found = read(file.text or "")
         return found if isinstance(found, dict) else {}
     return {}

@@ -42,7 +42,7 @@ def test_all_else_in_the_settings_stays_as_it_was(tmp_path: Path) -> None:
     assert json.loads(file.read_text(encoding="utf-8")) == mine
 
 
-@pytest.mark.parametrize("broken", ["{", "[]", '{"mcpServers": []}', "\xff"])
+@pytest.mark.parametrize("broken", ["{", "[]", '{"mcpServers": []}', "\xff", "[" * 200_000])
 def test_settings_that_cannot_be_understood_are_left_alone_with_a_word_on_why(tmp_path: Path, broken: str) -> None:
     file = tmp_path / PLACE
     file.parent.mkdir()

@@ -259,6 +259,30 @@ def test_what_cannot_be_looked_at_cannot_be_trusted(home: Home) -> None:
     assert tools(home) == set()
 
 
+@pytest.mark.parametrize("depth", [700, 5_000])
+def test_a_file_that_is_nested_too_deeply_for_its_commands_to_be_named_says_so(home: Home, depth: int) -> None:
+    write(home, ".mcp.json", '{"a":' * depth + '{"command": "x"}' + "}" * depth)
+    [file] = home.run("trust", "--show", "--json").data["files"]
+    [command] = file["commands"]
+    assert command.endswith(": x") or "read all of it" in command
+
+
+@pytest.mark.parametrize("at_place", ["a pipe", "a device"])
+def test_nothing_waits_for_what_lies_where_a_file_of_a_client_should_be(home: Home, at_place: str) -> None:
+    for name in (".mcp.json", ".claude/settings.local.json", ".claude/settings.json"):
+        file = home.project / name
+        file.parent.mkdir(exist_ok=True)
+        if at_place == "a pipe":
+            os.mkfifo(file)
+        else:
+            file.symlink_to("/dev/zero")
+    for words in (("install", "claude-code", "--project"), ("uninstall", "claude-code", "--project")):
+        assert home.run(*words).code == 1
+    added = home.run("project", "add", ".")
+    assert (added.code, "left alone" in added.err) == (1, True), added
+    assert str(home.project) in home.run("doctor").out
+
+
 def test_only_the_checkouts_that_claude_code_keeps_are_left_out(home: Home) -> None:
     brought = [".claude/skills/worktrees/SKILL.md", ".claude/commands/worktrees/go.md", ".codex/worktrees/config.toml"]
     for name in [*brought, ".claude/worktrees/other/.claude/settings.json"]:

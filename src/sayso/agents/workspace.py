@@ -13,10 +13,12 @@ from typing import Any
 
 from sayso.agents.relay_file import SERVER_NAME, ServerEntry
 from sayso.errors import CannotEdit
-from sayso.files import replace_file
+from sayso.files import read_regular, replace_file
 from sayso.trust import check_inside
 
 PLACE = Path(".claude") / "settings.local.json"
+MOST_BYTES = 16 * 1024 * 1024
+"""Of the file. A larger one is cut off there, and so is no JSON."""
 _SERVERS = "mcpServers"
 Settings = dict[str, Any]
 
@@ -55,12 +57,12 @@ def _change(file: Path, edit: Callable[[Settings], None]) -> bool:
 
 def _read(file: Path) -> Settings:
     try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
+        settings = json.loads(read_regular(file, MOST_BYTES).decode())
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise CannotEdit(f"{file} cannot be read ({error.strerror}). It was left alone.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CannotEdit(f"{file} is not JSON ({error}). It was left alone. Fix it, then try again.") from error
     if not isinstance(settings, dict) or not isinstance(settings.get(_SERVERS, {}), dict):
         raise CannotEdit(

@@ -8,19 +8,24 @@ from contextlib import suppress
 from pathlib import Path
 
 from sayso.errors import CannotEdit
-from sayso.files import replace_file
+from sayso.files import read_regular, replace_file
 
 BOM = "\ufeff"
+MOST_BYTES = 256 * 1024 * 1024
+"""Of one file. Some clients keep much in theirs; one in a project may be anything."""
 
 
 def content(path: Path) -> bytes | None:
     """What is in the file, None where there is none."""
     try:
-        return path.read_bytes()
+        found = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise CannotEdit(f"cannot be read ({error.strerror}). Check its permissions.") from error
+    if len(found) > MOST_BYTES:
+        raise CannotEdit(f"cannot be read (it has more than {MOST_BYTES:,} bytes).")
+    return found
 
 
 def as_text(data: bytes | None) -> str:
