@@ -47,7 +47,8 @@ STOPPED = {
 WITHOUT_A_SANDBOX = {
     "reading a secret", "a symbolic link", "/proc/self/root", "/proc/PID/root", "/proc/PID/fd", "writing outside",
     "a child", "a grandchild", "a socket in a file", "a datagram to a file", "a raw datagram to a file",
-    "an abstract socket", "TCP", "UDP", "a signal", "numbered shared memory", "numbered messages", "the limits of another",
+    "an abstract socket", "TCP", "UDP", "a signal", "numbered shared memory", "numbered messages",
+    "the limits of another",
 }  # fmt: skip
 """Those that lead out anywhere else, whatever the machine: so they are tried rightly."""
 
