@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.cli.program import SECONDS, Home
+from tests.cli.program import BIN, SECONDS, Home
 from tests.cli.pseudo_terminal import Terminal
 from tests.running.processes import eventually
 
@@ -302,7 +302,9 @@ def test_a_terminal_that_is_made_smaller_still_shows_the_question(home: Home) ->
         terminal.resize(40, 8)
         assert "\x1b[J" in terminal.expect("Which of these?"), "it stands there once"
         terminal.expect("Ctrl-C leaves")
-        terminal.press(b"1\r")
+        terminal.press(b"1")
+        terminal.expect("› 1) A")
+        terminal.press(b"\r")
         assert terminal.end() == 0
         assert terminal.screen.rstrip().endswith("A")
 
@@ -364,3 +366,13 @@ def test_an_agent_that_has_a_terminal_is_offered_no_prompt(home: Home, mark: str
         assert terminal.end() == 0
         assert "Enter sends" not in terminal.screen
         assert terminal.screen.rstrip().endswith("No")
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_nobody_is_asked_for_an_answer_that_could_not_be_printed(home: Home, more: list[str]) -> None:
+    line = ["sh", "-c", 'exec "$0" "$@" >&-', str(BIN / "sayso"), "ask", "Which?", *more]
+    ran = subprocess.run(line, stderr=subprocess.PIPE, env=home.env, cwd=home.project, text=True, timeout=SECONDS)
+    assert ran.returncode == 2
+    assert "Standard output is closed" in ran.stderr
+    with home.desk() as desk:
+        assert desk.inbox() == []

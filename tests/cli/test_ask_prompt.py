@@ -78,7 +78,33 @@ def test_a_number_of_two_digits_is_one_number() -> None:
 
 @pytest.mark.parametrize(("key", "chosen"), [(b"y", "yes"), (b"N", "no"), (b"1", "yes"), (b"2", "no")])
 def test_a_confirmation_takes_y_and_n(key: bytes, chosen: str) -> None:
-    assert answered(confirm(), b"x", key, ENTER) == Answer(question="1", chosen=(chosen,))
+    assert answered(confirm(), b"x", ENTER, key, ENTER) == Answer(question="1", chosen=(chosen,))
+
+
+@pytest.mark.parametrize("words", ["make deploy", "yarn install", "say y", "v2", "nope, not now", "y please"])
+def test_words_that_were_meant_for_something_else_are_no_yes_and_no_no(words: str) -> None:
+    prompt = prompt_for(confirm())
+    for letter in words:
+        assert prompt.press("text", letter) is None
+    assert f"not {words}" in " ".join(colourless(line) for line in prompt.lines(columns=100, rows=20))
+    assert prompt.press("enter") is None
+    prompt.press("text", "y")
+    assert prompt.press("enter") == Answer(question="1", chosen=("yes",))
+
+
+@pytest.mark.parametrize(("typed", "chosen"), [("yes", "yes"), ("No", "no"), ("yn", "no"), ("ny", "yes")])
+def test_a_yes_or_no_may_be_spelt_out_and_changed(typed: str, chosen: str) -> None:
+    assert answered(confirm(), typed.encode(), ENTER) == Answer(question="1", chosen=(chosen,))
+
+
+@pytest.mark.parametrize("words", ["2 weeks", "1.5", "2nd of May", "1 or 2, you choose"])
+def test_words_that_begin_with_a_number_are_kept_whole(words: str) -> None:
+    assert answered(choice(), words.encode(), ENTER) == Answer(question="1", text=words)
+
+
+@pytest.mark.parametrize("number", [b"20", b"0", b"220"])
+def test_a_number_that_names_no_option_chooses_none(number: bytes) -> None:
+    assert answered(choice(), number, ENTER, ENTER) is None
 
 
 def test_several_are_marked_by_space_and_the_cursor_marks_none() -> None:
@@ -208,13 +234,29 @@ def test_keys_typed_before_the_question_could_be_read_are_dropped(monkeypatch: p
         answer = asyncio.create_task(AnswerHere(ask_of(confirm())).taken())
         await seen(person, b"Enter sends")
         assert not answer.done()
-        person.write(b"n\r")
+        person.write(b"n")
+        await seen(person, "› n) No".encode())
+        person.write(b"\r")
         return await asyncio.wait_for(answer, SECONDS)
 
     with terminal(monkeypatch) as person:
         answer = asyncio.run(typed_ahead_and_then(person))
     assert answer is not None
     assert answer.chosen == ("no",)
+
+
+def test_enter_within_a_burst_of_keys_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def pasted_unmarked(person: FileIO) -> Answer | None:
+        answer = asyncio.create_task(AnswerHere(ask_of(text())).taken())
+        await seen(person, b"Enter sends")
+        person.write(b"first\rsecond\r")
+        await seen(person, b"Press it again")
+        assert not answer.done()
+        person.write(b"\r")
+        return await asyncio.wait_for(answer, SECONDS)
+
+    with terminal(monkeypatch) as person:
+        assert asyncio.run(pasted_unmarked(person)) == Answer(question="1", text="first\nsecond")
 
 
 def test_words_that_are_being_typed_when_it_is_over_do_not_reach_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -18,7 +19,10 @@ from tests.cli.program import BIN, Home, choice
 from tests.cli.pseudo_terminal import Terminal
 
 from sayso.cli.doctor import command
+from sayso.config import Config
 from sayso.dialects.dialect import ASK_TOOLS
+from sayso.doctor import surroundings
+from sayso.web_addresses import ServedAt
 
 SAYSO = str(BIN / "sayso")
 
@@ -94,6 +98,13 @@ def open_to_others(machine: Machine) -> None:
     machine.home.state.chmod(0o755)
 
 
+def hidden_notes(machine: Machine) -> None:
+    def refused(config: Config) -> list[ServedAt]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), config.web_addresses_dir)
+
+    machine.monkeypatch.setattr(surroundings, "running", refused)  # no mode keeps root from reading a folder
+
+
 def taken_port(machine: Machine) -> None:
     other = machine.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     machine.monkeypatch.setenv("SAYSO_WEB_PORT", str(other.getsockname()[1]))
@@ -150,6 +161,10 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
     "a state folder that others can read": (
         open_to_others,
         *("state", "warning", "is open to others (drwxr-xr-x)", "chmod 700"),
+    ),
+    "a folder that may not be read": (
+        hidden_notes,
+        *("state", "fault", "web-addresses cannot be read: Permission denied.", "Check who may read it."),
     ),
     "a store that is none": (garbage, "store", "fault", "sayso.db", "Move"),
     "a store of a newer version": (too_new, "store", "fault", "999", "Update Sayso"),

@@ -164,13 +164,14 @@ class _Screen:
         if not data:
             self._leave_keys()
         self._pressed_at = asyncio.get_running_loop().time()
-        for name, text in self._keys.feed(data):
+        presses = list(self._keys.feed(data))
+        for name, text in presses:
             if not self._takes_keys:
                 return
             if self._finished and name == "enter":
                 self._leave_keys()
                 self._finished.set()
-            elif answer := self._prompt.press(name, text):
+            elif answer := self._prompt.press("burst" if name == "enter" and presses[1:] else name, text):
                 self._leave_keys()
                 self._send(answer)
         self.draw()

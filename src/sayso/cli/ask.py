@@ -84,6 +84,8 @@ def command(
       sayso ask "Which database?" -o "SQLite (recommended)" -o PostgreSQL
       echo '{"questions": [{"question": "Why?"}]}' | sayso ask --json
     """
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed, so the answer could not be printed.")
     if question is not None and from_stdin:
         raise click.UsageError("Give either QUESTION or --stdin, not both.")
     if question is None and not from_stdin and sys.stdin and sys.stdin.isatty():

@@ -40,6 +40,8 @@ _HINTS = {
     Kind.MULTI_SELECT: mark("↑ ↓ or a number moves, Space marks, Enter sends; or type your own words."),
     Kind.CONFIRM: mark("y or n chooses, Enter sends."),
 }
+_YES_OR_NO = re.compile(r"(?:y(?:es?)?|no?|[12])+")
+"""What may be typed in a row at a yes or no; the last of it counts. Other words were meant for something else."""
 _LEAST_ROWS = 3
 
 
@@ -75,7 +77,7 @@ class AskPrompt:
         self._rows = len(self._options) + self._question.takes_own_text
         self._at = 0 if not self._options else -1
         self._marked = set[str]()
-        self._text = self._digits = self._problem = ""
+        self._text = self._digits = self._run = self._problem = ""
 
     @property
     def typed(self) -> str:
@@ -86,6 +88,7 @@ class AskPrompt:
         """What a press does; the answer, when it sends one."""
         self._problem = ""
         digits, self._digits = self._digits, ""
+        run, self._run = self._run, ""
         match name:
             case "up" | "down":
                 self._move(-1 if name == "up" else 1)
@@ -95,10 +98,12 @@ class AskPrompt:
                 self._text = ""
             case "enter":
                 return self._send()
+            case "burst":
+                self._refuse_burst(run)
             case "paste":
                 self._write(text)
             case "text":
-                self._type(text, digits)
+                self._type(text, digits, run + text)
         return None
 
     @property
@@ -109,18 +114,38 @@ class AskPrompt:
     def _move(self, by: int) -> None:
         self._at = (self._at + by if self._at >= 0 or by > 0 else -1) % self._rows
 
-    def _type(self, text: str, digits: str) -> None:
+    def _refuse_burst(self, run: str) -> None:
+        """Enter that came together with other keys is part of something that was pasted, not sent."""
+        self._run = run
+        if self._is_writing:
+            self._write("\n")
+        self._problem = tr("Not sent: Enter came together with other keys. Press it again.")
+
+    def _type(self, text: str, digits: str, run: str) -> None:
+        """A number goes to its option, unless what is typed in a row turns out to be words that begin with it."""
         if self._is_writing and (self._text or not text.isdecimal()):
             self._write(text)
-        elif text.isascii() and text.isdecimal() and self._options:
-            self._go_to(digits + text) or self._go_to(text)
         elif self._question.kind is Kind.CONFIRM:
-            named = {"y": YES, "n": NO}.get(text.lower())
-            self._at = self._options.index(named) if named else self._at
-        elif text == " ":
+            self._say_yes_or_no(run)
+        elif text.isascii() and text.isdecimal() and self._options:
+            self._run = run
+            if not (self._go_to(digits + text) or self._go_to(text)):
+                self._write(run)
+        elif text == " " and (len(run) == 1 or self._question.kind is Kind.MULTI_SELECT):
             self._toggle()
+        elif text == " ":
+            self._run = run
         else:
-            self._write(text)
+            self._write(run)
+
+    def _say_yes_or_no(self, run: str) -> None:
+        self._run = run
+        if _YES_OR_NO.fullmatch(run.lower()):
+            last = next(letter for letter in reversed(run.lower()) if letter in "yn12")
+            self._at = self._options.index(YES if last in "y1" else NO)
+        else:
+            self._at = -1
+            self._problem = tr("Only y or n is taken here, not {words}. Enter clears it.", words=one_line(run, 40))
 
     def _go_to(self, number: str) -> bool:
         """To the option of this number, if there is one."""
@@ -135,7 +160,7 @@ class AskPrompt:
 
     def _write(self, text: str) -> None:
         if self._question.takes_own_text:
-            self._at = len(self._options)
+            self._at, self._run = len(self._options), ""
             self._text += text.replace("\r\n", "\n").replace("\r", "\n")
 
     def _send(self) -> Answer | None:

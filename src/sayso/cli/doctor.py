@@ -80,19 +80,30 @@ def _check_keys(config: Config) -> None:
 def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from ground.versions()
     yield ok("settings", f"{len(config.sources)} set by you; `sayso config` shows all")
-    yield from ground.state_folder(config)
-    yield from ground.store(config)
-    yield from connections.connections(config, machine, this_server())
-    yield from guards.guards(machine)
-    yield from _talk(config)
-    yield from surroundings.tool_files(config)
-    yield from surroundings.trust(config)
-    yield from surroundings.rules(config)
-    yield from surroundings.sandbox(config)
-    yield from surroundings.notifications(config)
-    yield from _chats(config)
-    yield from surroundings.browser(config)
-    yield from surroundings.enforcement(config)
+    for examination in (
+        ground.state_folder(config),
+        ground.store(config),
+        connections.connections(config, machine, this_server()),
+        guards.guards(machine),
+        _talk(config),
+        surroundings.tool_files(config),
+        surroundings.trust(config),
+        surroundings.rules(config),
+        surroundings.sandbox(config),
+        surroundings.notifications(config),
+        _chats(config),
+        surroundings.browser(config),
+        surroundings.enforcement(config),
+    ):
+        yield from _as_far_as_it_can(examination)
+
+
+def _as_far_as_it_can(examination: Iterator[Finding]) -> Iterator[Finding]:
+    """What may not be read is a finding like others: whoever looks for what is wrong is told all the rest, too."""
+    try:
+        yield from examination
+    except OSError as error:
+        yield fault("state", f"{error.filename} cannot be read: {error.strerror}.", "Check who may read it.")
 
 
 def _talk(config: Config) -> Iterator[Finding]:
