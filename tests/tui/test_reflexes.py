@@ -462,6 +462,30 @@ class Watcher:
             assert press.keys in (("y",), ("n",)), f"{ended.title!r} was settled by {press}"
 
 
+async def test_words_that_were_meant_for_another_window_send_nothing(place: Place) -> None:
+    held = place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.open()
+        for key in (*"yarn install", "enter"):
+            await anna.press_after(0.9, key)
+        await anna.sees("Check your answers.", "amid other letters")
+        assert place.now(held).state is State.PENDING
+        await anna.press("enter")
+        assert (await place.outcome(held)).state is State.ANSWERED
+
+
+async def test_a_y_within_a_word_allows_nothing(place: Place) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("m")
+        await anna.press_after(0.3, "y")
+        await anna.sees("amid other letters")
+        assert place.now(held).state is State.PENDING
+        await anna.press("y")
+        assert (await place.outcome(held)).state is State.ANSWERED
+
+
 @pytest.mark.finding("F-32")
 @pytest.mark.parametrize("key", ["y", "n"])
 async def test_an_agent_that_opens_the_inbox_decides_on_no_permission_of_another(

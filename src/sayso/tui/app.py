@@ -247,6 +247,12 @@ class SaysoApp(App[int], inherit_bindings=False):
             self._told_size = event.size
         await super().on_event(event)
 
+    async def on_key(self, event: events.Key) -> None:
+        """In the place of Textual's own: no widget has taken this key, and perhaps nothing does."""
+        event.prevent_default()
+        if not await self._check_bindings(event.key) and event.is_printable:
+            self.shared.reflexes.did_nothing()
+
     async def on_passed(self, message: Passed) -> None:
         await self.shared.typing.arrive(message)
 

@@ -1,4 +1,5 @@
-"""Tells a deliberate act from a reflex: a held key, keys typed ahead of the screen, a burst after a slow line.
+"""Tells a deliberate act from a reflex: a held key, keys typed ahead of the screen, a burst after a slow line, words
+that were meant for another window.
 
 One guard for all screens. A screen presents what can be acted on; whatever acts on it first asks whether the key or
 click that brought it there was meant for it.
@@ -17,6 +18,8 @@ REST = 0.7
 """Seconds for which something new must be in view before it can be acted on; a key that comes again sooner is held."""
 _BURST = 0.02
 """Seconds between two keys that no hand can press so soon after each other."""
+_WORD = 1.0
+"""Seconds between two letters of what somebody types."""
 _TOLD_FOR = 1.5
 """Seconds for which one notice is enough."""
 _NO_ECHO = 3.0
@@ -33,6 +36,8 @@ class Reflexes:
         self._ready: float | None = None
         """From when on the card in view can be acted on; None until it is drawn."""
         self._last, self._at, self._held, self._crowded = "", float("-inf"), False, False
+        self._idle = self._in_words = False
+        """Whether the last key was a letter that does nothing here, and the one at work came right after it."""
         self._told = (0, float("-inf"))
         """About which card the person was last told that a key was not taken, and when."""
         self._echo: Callable[[], bool] = lambda: False
@@ -98,7 +103,12 @@ class Reflexes:
         since = at - self._at
         self._held = name == self._last and since < REST
         self._crowded = since < _BURST or (following is not None and following - at < _BURST)
+        self._in_words, self._idle = self._idle and since < _WORD, False
         self._last, self._at = name, at
+
+    def did_nothing(self) -> None:
+        """What is at work is a letter that means nothing here, as those of words do that were meant for elsewhere."""
+        self._idle = True
 
     def seen(self) -> bool:
         """Whether what is at work was pressed with the card in view."""
@@ -110,8 +120,9 @@ class Reflexes:
         return self.seen() and self._at >= self._drawn_at + REST
 
     def deliberate(self) -> bool:
-        """Whether it was also pressed for this alone: neither held since something else, nor one of a burst."""
-        return self.seen() and not self._held and not self._crowded
+        """Whether it was also pressed for this alone: not held since something else, nor one of a burst, nor the end of
+        words that do nothing here."""
+        return self.seen() and not self._held and not self._crowded and not self._in_words
 
     @property
     def held(self) -> bool:
