@@ -426,6 +426,36 @@ def test_a_chosen_theme_wins_over_the_devices(house: House, sign_in: SignIn, the
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == theme.lower()
 
 
+TORN = """() => {
+  const range = (one) => {
+    const all = document.createRange();
+    all.selectNodeContents(one);
+    return all;
+  };
+  const lines = new Set([...range(document.querySelector("h1")).getClientRects()].map(({ top }) => Math.round(top)));
+  const tabs = [...document.querySelectorAll(".main-nav a > span:not(.count)")]
+    .filter((one) => one.offsetWidth > 1)
+    .map((one) => range(one).getBoundingClientRect());
+  return [
+    ...(lines.size > 1 ? ["the heading"] : []),
+    ...tabs.slice(1).flatMap((tab, before) => (tab.left < tabs[before].right ? [`tab ${before + 1}`] : [])),
+  ];
+}"""
+"""What is broken, or lies over the next."""
+
+
+@pytest.mark.parametrize("width", [195, 320, 360, 390])
+def test_on_a_narrow_phone_or_in_large_text_words_are_neither_torn_nor_laid_over_each_other(
+    house: House, sign_in: SignIn, width: int
+) -> None:
+    """390 pixels with text at twice its size are 195."""
+    house.ask(confirm("Deploy?"))
+    page = sign_in(viewport={"width": width, "height": 640}, has_touch=True, is_mobile=True)
+    expect(page.get_by_role("button", name="Select")).to_be_visible()
+    assert page.evaluate(TORN) == []
+    expect(page.get_by_role("link", name="Commands")).to_be_visible()
+
+
 def test_the_keyboard_skips_to_the_content(house: House, sign_in: SignIn) -> None:
     page = sign_in()
     page.keyboard.press("Tab")

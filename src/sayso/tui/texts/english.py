@@ -231,7 +231,9 @@ class Texts:
     like_coming: str = "Nothing was allowed: the rule is still being looked up."
     like_wrong_hint: str = "{like} another rule · {edit} change it · {unedit} back"
     bad_edit: str = "{error} What you typed is kept; {key} opens it again."
-    too_soon: str = "Not taken: that key came before this could be read, amid other letters, or was held down. Press it again."
+    too_soon: str = (
+        "Not taken: that key came before this could be read, amid other letters, or was held down. Press it again."
+    )
     row_changed: str = "Not taken: another question has come to the cursor. Read it, then press the key again."
 
     # Dialogs

@@ -224,8 +224,8 @@ class German(Texts):
     like_wrong_hint = "{like} andere Regel · {edit} ändern · {unedit} zurück"
     bad_edit = "{error} Was Sie geschrieben haben, ist aufgehoben; {key} öffnet es wieder."
     too_soon = (
-        "Nicht angenommen: Die Taste kam, bevor das hier zu lesen war, zwischen anderen Buchstaben, oder wurde gehalten. "
-        "Bitte noch einmal."
+        "Nicht angenommen: Die Taste kam, bevor das hier zu lesen war, oder zwischen anderen Buchstaben, "
+        "oder wurde gehalten. Bitte noch einmal."
     )
     row_changed = "Nicht angenommen: Am Cursor steht jetzt eine andere Frage. Bitte lesen und dann noch einmal drücken."
     reject_one = "Diese Frage ablehnen?"
