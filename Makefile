@@ -27,9 +27,9 @@ $(DEV): locks/uv.txt locks/dev.txt pyproject.toml scripts/set_up.py
 	@$(PYTHON) scripts/set_up.py locks/dev.txt
 	@touch $(READY) $(DEV)
 
-# What only the tests need: a terminal multiplexer and a browser of the system's, which can come before all packages,
-$(PROGRAMS): scripts/install_browser.py scripts/install_tmux.py
-	@$(PYTHON) scripts/install_tmux.py
+# What only the tests need: a terminal multiplexer, shells and a browser of the system's, which can come before all packages,
+$(PROGRAMS): scripts/install_browser.py scripts/install_terminal_programs.py
+	@$(PYTHON) scripts/install_terminal_programs.py
 	@$(PYTHON) scripts/install_browser.py --of-the-system
 	@mkdir -p $(VENV)
 	@touch $(PROGRAMS)

@@ -285,7 +285,7 @@ def test_bash_lists_each_question_beside_its_id_and_puts_only_ids_into_the_line(
     assert list(home.project.iterdir()) == []
 
 
-@pytest.mark.skipif(not shutil.which("fish"), reason="fish presses Tab itself")
+@pytest.mark.skipif(not shutil.which("fish"), reason="there is no fish on this machine")
 def test_fish_offers_labels_and_questions_with_their_commas(home: Home) -> None:
     ask = home.leave(choice("Which cache, and why?", "Redis, as it is fast", "none: $HOME"))
     script = (
@@ -297,7 +297,7 @@ def test_fish_offers_labels_and_questions_with_their_commas(home: Home) -> None:
     ), ran.stderr
 
 
-@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh reads the script itself")
+@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh on this machine")
 def test_zsh_completes_where_nothing_else_has_asked_it_to(home: Home) -> None:
     ran = in_a_shell(home, "zsh", "-f", "-c", 'eval "$(sayso completion zsh)"; print -- "$_comps[sayso]"')
     assert (ran.stdout, ran.stderr) == ("_sayso_completion\n", "")
