@@ -1,8 +1,9 @@
 """Servers of the SDK alone, on the same uvicorn as Sayso's, for its calls over HTTP to be compared with.
 
-`bare` lets everybody in, and its one tool does nothing. `alike` does with the SDK's own parts what Sayso does for a
+`bare` lets everybody in, and its one tool does nothing; `as-it-comes` does so on what the SDK brings to read HTTP with,
+the others on what Sayso reads it with. `alike` does with the SDK's own parts what Sayso does for a
 call of `get_answers`: it looks up the caller's token, and what there is for that caller, in an SQLite file.
-Usage: python -m bench.web_rivals bare|alike FILE. It prints its port.
+Usage: python -m bench.web_rivals as-it-comes|bare|alike FILE. It prints its port.
 """
 
 from __future__ import annotations
@@ -93,10 +94,11 @@ def alike(file: str) -> Starlette:
 
 def main() -> None:
     kind, file = sys.argv[1:]
-    app = bare() if kind == "bare" else alike(file)
+    app = alike(file) if kind == "alike" else bare()
     listening = listen("127.0.0.1", 0)
     print(listening.getsockname()[1], flush=True)
-    settings = uvicorn.Config(app, log_level="error", access_log=False, ws="none")
+    http = "h11" if kind == "as-it-comes" else "httptools"
+    settings = uvicorn.Config(app, http=http, log_level="error", access_log=False, ws="none")
     asyncio.run(uvicorn.Server(settings).serve([listening]))
 
 

@@ -53,10 +53,73 @@ def test_junk_after_a_request_ends_the_connection_and_is_no_fault_in_the_log() -
         assert before_the_answer.startswith(b"HTTP/1.1 400")
         assert before_the_answer.count(b"HTTP/1.1") == 1
         assert b"HTTP/1.1" not in within_the_answer
-        assert [part[:4] for part in after_the_answer.split(b"HTTP/1.1 ")[1:]] == [b"200 ", b"400 "]
+        assert [part[:4] for part in after_the_answer.split(b"HTTP/1.1 ")[1:]] == [b"200 "]
+        assert b"connection: close" in after_the_answer
         assert "Invalid HTTP request received." in house.web.said
         assert "Traceback" not in house.web.said
         assert "Fatal error" not in house.web.said
+
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"GET /healthz HTTP/1.1\r\n\r\n",
+        HEALTH + b"Host: localhost\r\n\r\n",
+        HEALTH + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        HEALTH + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        HEALTH + b"Transfer-Encoding: gzip\r\n\r\n",
+        HEALTH + b"Content-Length : 0\r\n\r\n",
+        HEALTH + b"X: " + b"x" * 400_000,
+        b"GET /" + b"x" * 400_000,
+        b"\r\n" * 200_000,
+        HEALTH + b"X: y\r\n" * 100_000,
+    ],
+    ids=[
+        "no host",
+        "two hosts",
+        "two lengths",
+        "length and chunks",
+        "no chunks",
+        "blank",
+        "value",
+        "url",
+        "lines",
+        "headers",
+    ],
+)
+def test_a_request_that_could_be_read_in_two_ways_or_never_ends_is_refused(house: House, said: bytes) -> None:
+    with line_to(house) as line, suppress(ConnectionError):
+        line.sendall(said)
+        assert heard(line).startswith(b"HTTP/1.1 400")
+
+
+def test_what_follows_a_body_counts_as_no_header(house: House) -> None:
+    cookie = f"Cookie: {house.cookie_name}={house.session(USER)}\r\n"
+    head = f"GET /settings HTTP/1.1\r\nHost: {house.web.host}\r\nTransfer-Encoding: chunked\r\n"
+    with line_to(house) as line:
+        line.sendall(f"{head}{cookie}\r\n0\r\n\r\n".encode())
+        assert heard(line, until=b"\r\n").startswith(b"HTTP/1.1 200")
+    with line_to(house) as line:
+        line.sendall(f"{head}\r\n0\r\n{cookie}\r\n".encode())
+        assert not heard(line, until=b"\r\n").startswith(b"HTTP/1.1 200")
+
+
+def test_requests_that_come_at_once_are_answered_one_after_the_other(house: House) -> None:
+    with line_to(house) as line:
+        line.sendall((HEALTH + b"\r\n") * 9 + b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        answers = heard(line).split(b"HTTP/1.1 ")[1:]
+    assert [answer[:3] for answer in answers] == [b"200"] * 9 + [b"404"]
+
+
+def test_a_request_that_wants_another_protocol_is_answered_in_this_one(house: House) -> None:
+    with line_to(house) as line:
+        line.sendall(HEALTH + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        answer = heard(line)
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in answer
 
 
 FEW_FILES = ("sh", "-c", 'ulimit -n 256 && exec "$0" "$@"')

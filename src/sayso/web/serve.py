@@ -16,10 +16,10 @@ from email.utils import formatdate
 from functools import lru_cache
 from types import FrameType
 
-import h11
+import httptools
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sayso.bridge import from_threads
 from sayso.config import Config
@@ -43,6 +43,10 @@ _REQUEST_SECONDS = 20
 _READ_SECONDS = 30
 """How long somebody may read nothing of what we send."""
 
+_MOST_UNFINISHED = 64 * 1024
+_MOST_AHEAD = 32
+"""How many requests may come on one connection before the first of them is answered."""
+
 _MOST_FILES = 8192
 _KEPT_FILES = 160
 """What the store, the agents and the commands need besides connections, and those that were just taken in."""
@@ -56,7 +60,7 @@ HandOver = Callable[[], Awaitable[None]]
 """Sends away those who wait for an answer, in a way that lets them go on with another process."""
 
 
-class HttpConnection(H11Protocol):
+class HttpConnection(HttpToolsProtocol):
     """A connection ends with what is no HTTP on it, and leaves nothing behind. Who connects and says nothing is sent
     away after a while, and sooner when somebody else needs the place, and so is who does not read what we send; whoever
     else is being served stays."""
@@ -66,6 +70,14 @@ class HttpConnection(H11Protocol):
     _patience: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
     _heard = 0.0
+    _answered: RequestResponseCycle | None = None
+    """The request that is answered now, or was last. `cycle` is the newest that has come."""
+    _has_head = _is_whole = False
+    """Whether all headers of the newest request have come, and whether all of it has."""
+    _is_over = False
+    """Whether something has come that is no HTTP. Nobody reads what follows."""
+    _unfinished = 0
+    """How many bytes of something have come whose end has not."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -75,13 +87,57 @@ class HttpConnection(H11Protocol):
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
         self._heard = self.loop.time()
         self.server_state.default_headers = _headers_at(int(time.time()))
+        self._unfinished += len(data)
         super().data_received(data)
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+        if self._unfinished > _MOST_UNFINISHED and not self._is_over:
+            self.send_400_response("The headers of this request are too long.")
+        if self._is_whole or self._is_over:
             self._be_patient()
         elif self._patience is None:
             self._patience = self.loop.call_later(_REQUEST_SECONDS, self._send_away)
+
+    def on_message_begin(self) -> None:
+        self._has_head = self._is_whole = False
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What comes after the body is nothing that a proxy in front of us has looked at.
+        if not self._has_head:
+            super().on_header(name, value.strip(b" \t"))
+
+    def on_headers_complete(self) -> None:
+        self._unfinished, self._has_head = 0, True
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+            raise httptools.HttpParserError("one Host header is needed")
+        if len(self.pipeline) >= _MOST_AHEAD:
+            raise httptools.HttpParserError("too many requests at once")
+        super().on_headers_complete()
+        if self.pipeline:
+            # Else nobody would notice that they hang up. What is kept for them is limited all the same.
+            self.flow.resume_reading()
+        else:
+            self._answered = self.cycle
+
+    def on_body(self, body: bytes) -> None:
+        self._unfinished = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unfinished, self._is_whole = 0, True
+        super().on_message_complete()
+        if self.parser.should_upgrade():
+            # What follows would be of another protocol, which we do not speak.
+            self._is_over, self.cycle.keep_alive = True, False
+
+    def on_response_complete(self) -> None:
+        if self.pipeline:
+            self._answered = self.pipeline[-1][0]
+        super().on_response_complete()
 
     def _be_patient(self) -> None:
         if self._patience:
@@ -117,8 +173,8 @@ class HttpConnection(H11Protocol):
     @property
     def _is_served(self) -> bool:
         """Whether it is our turn: a whole request has come, and is not answered yet, and they read what we say."""
-        answering = self.cycle is not None and not self.cycle.response_complete and not self._stalled
-        return answering and self.conn.their_state is not h11.SEND_BODY
+        answered = self._answered
+        return bool(answered and not answered.response_complete and not answered.more_body and not self._stalled)
 
     def _send_away(self) -> None:
         self._patience = None
@@ -137,6 +193,7 @@ class HttpConnection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._tell_of_the_end()
         self._be_patient()
         self._forget_reader()
         if self.timeout_keep_alive_task:
@@ -144,15 +201,24 @@ class HttpConnection(H11Protocol):
             self.timeout_keep_alive_task.cancel()
 
     def send_400_response(self, msg: str) -> None:
-        answering = self.cycle is not None and not self.cycle.response_complete
-        if answering:
-            # To what is still to be said on it, nobody listens any more.
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if answering and self.cycle.response_started:
+        self._is_over = True
+        answered = self._answered
+        if answered is None or answered.response_complete:
+            super().send_400_response(msg)
+        elif not answered.more_body:
+            # What is wrong came after it: it has its answer, and then this ends.
+            answered.keep_alive = False
+        elif answered.response_started:
             self.transport.close()
         else:
+            self._tell_of_the_end()
             super().send_400_response(msg)
+
+    def _tell_of_the_end(self) -> None:
+        """To what is still to be said on it, nobody listens any more. Others than the newest are not told otherwise."""
+        if self._answered:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
 
 
 @lru_cache(1)

@@ -17,6 +17,7 @@ from tests.e2e.stdio.bridge import QuietServer
 from sayso.accounts import AgentToken
 from sayso.mcp_server.endpoint import Endpoint
 from sayso.mcp_server.exchange import Exchange
+from sayso.web.serve import HttpConnection
 
 
 class _Site:
@@ -35,7 +36,7 @@ def serving() -> Iterator[str]:
     """The address of a reference server over HTTP."""
     with start_blocking_portal() as portal, socket.create_server(("127.0.0.1", 0)) as listening:
         app = Starlette(routes=[Route("/mcp", portal.call(_Site))])
-        server = QuietServer(uvicorn.Config(app, lifespan="off", ws="none", log_level="error"))
+        server = QuietServer(uvicorn.Config(app, http=HttpConnection, lifespan="off", ws="none", log_level="error"))
         ended = portal.start_task_soon(server.serve, [listening])
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -47,6 +47,10 @@ class Line:
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         self._socket.sendall(f"POST {where.path} HTTP/1.1\r\n{head}\r\n".encode() + data)
 
+    def say_more(self) -> None:
+        """Send another request before the call is answered, as HTTP allows."""
+        self._socket.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+
     def read_until(self, wanted: bytes) -> None:
         """Take in no more than is needed to see this."""
         heard = b""
@@ -125,6 +129,17 @@ def test_a_client_that_vanishes_leaves_the_ask_open_and_gets_the_answer_when_it_
     person.answer(ask, "Yes")
     the_next_session_gets("Yes", server, token, mode, ask)
     person.wait_until_delivered(ask)
+
+
+def test_a_client_that_hangs_up_after_it_has_sent_another_request_leaves_the_ask_open(
+    server: Replica, token: str, mode: str, person: Person, http: httpx2.Client, subject: str
+) -> None:
+    with calling(server, token, mode, http, subject) as line:
+        ask = person.wait_for_ask(subject)
+        line.say_more()
+        line.close()
+        # Sooner than what is sent now and then comes back undeliverable.
+        assert person.wait_until_unattended(ask, timeout=20).state == "pending"
 
 
 def test_an_answer_that_was_not_taken_in_is_not_delivered(

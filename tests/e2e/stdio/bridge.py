@@ -23,6 +23,8 @@ from starlette.routing import Route
 from tests.e2e.stdio.person import WAIT
 from tests.e2e.stdio.transport import streams_of
 
+from sayso.web.serve import HttpConnection
+
 Message = dict[str, Any]
 Start = Callable[..., subprocess.Popen[bytes]]
 """Starts a server, and is told what its streams are."""
@@ -188,7 +190,9 @@ def bridge(start: Start) -> Iterator[str]:
     """The address at which the servers that are started here are reached over HTTP."""
     with start_blocking_portal() as portal, socket.create_server(("127.0.0.1", 0)) as listening:
         made = Bridge(start)
-        server = QuietServer(uvicorn.Config(made.app, lifespan="off", ws="none", log_level="error"))
+        server = QuietServer(
+            uvicorn.Config(made.app, http=HttpConnection, lifespan="off", ws="none", log_level="error")
+        )
         serving = portal.start_task_soon(server.serve, [listening])
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
