@@ -6,7 +6,8 @@ costs them nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,8 @@ class Desks:
         self.config, self._store = config, store
         self.threads = store.threads
         """How many threads can usefully work at the desks at once."""
+        self.near = store.near
+        """Whether looking something up takes less time than handing that to a thread."""
 
     def __enter__(self) -> Desks:
         return self
@@ -63,6 +66,12 @@ class Desks:
 
     def close(self) -> None:
         self._store.close()
+
+    @contextmanager
+    def aside(self) -> Iterator[Desks]:
+        """The same for whoever must not wait for others of this process."""
+        with self._store.aside() as store:
+            yield Desks(self.config, store)
 
     @cached_property
     def asks(self) -> AskDesk:

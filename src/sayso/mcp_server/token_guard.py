@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from functools import cached_property
+
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
@@ -22,11 +25,16 @@ class TokenGuard:
     """Looks at tokens. Each request is looked up anew, so that a revoked token is out at once."""
 
     def __init__(self, desks: Desks) -> None:
-        self._accounts, self._connections, self._web_url = desks.accounts, desks.connections, desks.config.web_url
+        self._desks, self._web_url = desks, desks.config.web_url
+        self._accounts, self._connections = desks.accounts, desks.connections
         self.do = Threads(desks.threads).do
         """Runs plain code of the accounts or the desk."""
         self._looks = Threads(desks.threads, "sayso-look")
-        self.close = self._looks.close
+        self._opened = ExitStack()
+
+    def close(self) -> None:
+        self._looks.close()
+        self._opened.close()
 
     async def token(self, scope: Scope) -> AgentToken | None:
         """Whose request this is: by a token that was made for an agent, or by one that it got when somebody let it in,
@@ -40,7 +48,16 @@ class TokenGuard:
     async def made_token(self, scope: Scope) -> AgentToken | None:
         """The same for tokens of `sayso token add` alone."""
         secret = _secret(scope)
-        return await self._looks.look(self._accounts.token, secret) if secret else None
+        if not secret:
+            return None
+        if self._desks.near:
+            return self._aside.accounts.token(secret)
+        return await self._looks.look(self._accounts.token, secret)
+
+    @cached_property
+    def _aside(self) -> Desks:
+        """Of the event loop alone, which waits for nobody in it."""
+        return self._opened.enter_context(self._desks.aside())
 
     async def valid(self) -> set[str]:
         """The names of the agents that are let in."""

@@ -63,6 +63,7 @@ class SqliteStore(Store):
     """Asks in a file, or for tests in memory (`SqliteStore.in_memory()`)."""
 
     threads = 1
+    near = True
 
     def __init__(self, file: Path | None, bell_dir: Path | None = None) -> None:
         self._file, self._wanted_bell_dir = file, bell_dir

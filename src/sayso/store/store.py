@@ -58,6 +58,8 @@ class Store(ABC):
 
     threads: int
     """How many threads can usefully work in it at once."""
+    near = False
+    """Whether looking something up takes less time than handing that to a thread."""
     begins_anew = True
     """Whether one that was taken away is made anew, empty, by the next call. Not where people look on."""
 
