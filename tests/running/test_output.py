@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -266,3 +267,17 @@ def test_a_progress_line_is_shown_as_it_is_now_and_a_secret_in_it_never(folder: 
     captured.close()
     assert shown.lines(folder, "stdout", offset=second.next_offset).text == "token=************\n"
     assert shown.newest_lines(folder, "stdout").text.endswith("token=************\n")
+
+
+def test_every_private_key_is_hidden_also_one_that_was_cut_off_and_many_of_them_take_no_time() -> None:
+    masks, begun = default_masks(), time.process_time()
+    begin, body, end = (
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "\nDEK-Info: A\n\nSecretBody",
+        "\n-----END RSA PRIVATE KEY-----\n",
+    )
+    for text in (begin + body + end, begin + body, begin + body + "\n" + begin + body + end):
+        hidden = masks.hide(text)
+        assert (len(hidden), "SecretBody" in hidden, begin in hidden) == (len(text), False, True)
+    assert masks.hide(begin * 20_000) == begin * 20_000
+    assert time.process_time() - begun < 10
