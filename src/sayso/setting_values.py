@@ -94,11 +94,17 @@ def _stripped(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
 
 
+_MANY_PARTS = r"""(?:\.[ \t]*+(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+){20}"""
+"""A key of so many parts as nobody writes: the memory that Python takes for one grows with the square of their number."""
+
+
 def toml(text: str) -> dict[str, Any]:
     """What a text in TOML says. ValueError where it is none."""
     # Only now: most people have no such file, and a fast start is a feature.
     import tomllib
 
+    if re.search(_MANY_PARTS, text):
+        raise ValueError("it has a key of more than 20 parts")
     return tomllib.loads(text)
 
 

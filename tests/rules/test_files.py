@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -46,6 +47,34 @@ def test_the_strictest_wins_whichever_level_it_is_in(config: Config) -> None:
     book = RuleFiles(config).book(config.project)
     assert [effect(book, config, tool) for tool in "abc"] == ["allow", "ask", "deny"]
     assert [file.level for file in book.files] == [RuleLevel.MACHINE, RuleLevel.PERSON, RuleLevel.PROJECT]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "said"),
+    [
+        ("a" + ".a" * 3_000 + " = 1", "parts"),
+        ("[a" + ' . "a\\"b"' * 3_000 + "]", "parts"),
+        ("[[rule]]\ndeny = " + str(['Bash(a* "b")'] * 40_000), "patterns"),
+        ("[[rule]]\ndeny = ['a']\n" * 40_000, "patterns"),
+        ("[[rule]]\ndeny = ['Bash(a *)']\nnot_match = " + str(["Bash(b)"] * 40_000), "examples"),
+        ("[[rule]]\ndeny = ['Bash(a *)']\nnot_match = ['Bash(" + "eval " * 3_000 + ")']", "characters"),
+        ("[[rule]]\ndeny = [\n" + "'((',\n" * 900 + "]\n" + "# x\n" * 200_000, "cannot be understood"),
+        ("\n".join(f"k{number} = 1" for number in range(60_000)), "not known"),
+        ("[[rule]]\n" + "\n".join(f"k{number} = 1" for number in range(60_000)), "not known"),
+        ("[groups]\n" + "\n".join(f"k{number} = 1" for number in range(60_000)), "list of names"),
+    ],
+)
+def test_a_projects_file_that_would_take_long_is_no_longer_read_than_others(
+    config: Config, theirs: str, said: str
+) -> None:
+    """Whoever wrote a repository wrote it, and it is read before anybody trusts it."""
+    config.user_rules.write_text('[[rule]]\ndeny = ["b"]')
+    config.rules_of(config.project).write_text(theirs)
+    begun = time.process_time()
+    book = RuleFiles(config).book(config.project)
+    assert [effect(book, config, tool) for tool in "ab"] == ["ask", "deny"]
+    assert time.process_time() - begun < 10
+    assert said in " ".join(fault.text for fault in book.faults)
 
 
 @pytest.mark.finding("F-20")

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from sayso.setting_values import toml
 
 _HEADER = re.compile(r"^[ \t]*\[")
 _KEY = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[A-Za-z0-9_-]+')
 
 
 def read(text: str) -> Any:
-    return tomllib.loads(text.replace("\r\n", "\n"))
+    return toml(text.replace("\r\n", "\n"))
 
 
 def put(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:

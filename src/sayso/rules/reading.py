@@ -31,6 +31,9 @@ _KEYS = (
 _ONLY_ASKING = ("approvers", "need", "not_asker", "timeout", "escalate")
 _TOP = ("groups", "rule")
 _HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
+_MOST_PATTERNS, _MOST_EXAMPLES, _LONGEST_EXAMPLE = 1_000, 200, 2_000
+"""Of a project's file, which anybody may have written: it is read before an action, and nobody should wait for it."""
+_MOST_FAULTS = 50
 _EXAMPLE_FOLDER = "/project"
 _ON_PAPER = Ground(leads_to=os.path.normpath)
 """Examples are about no real files."""
@@ -71,7 +74,7 @@ class _Reading:
 
     def read(self, said: Mapping[str, Any]) -> None:
         lines = self.text.splitlines()
-        for key in said.keys() - set(_TOP):
+        for key in sorted(said.keys() - set(_TOP))[:_MOST_FAULTS]:
             hint = did_you_mean(key, _TOP, "There are `groups` and `[[rule]]`.")
             self.fault(f"this key is not known. {hint}", _line_of(lines, key), key)
         groups, rules = said.get("groups", {}), said.get("rule", [])
@@ -82,6 +85,9 @@ class _Reading:
         if not isinstance(rules, list) or not all(isinstance(each, Mapping) for each in rules):
             self.fault("rules are written as [[rule]].", _line_of(lines, "rule"), "rule")
             return
+        if self.level is RuleLevel.PROJECT and (too_many := _beyond_limits(rules)):
+            self.fault(too_many)
+            return
         begins = [number for number, line in enumerate(lines, start=1) if _HEADER.match(line)]
         known = begins if len(begins) == len(rules) else [0] * len(rules)
         for begin, end, raw in zip(known, [*known[1:], len(lines) + 1], rules, strict=False):
@@ -89,6 +95,8 @@ class _Reading:
 
     def _read_groups(self, groups: Mapping[str, Any], lines: list[str]) -> None:
         for name, people in groups.items():
+            if len(self.faults) >= _MOST_FAULTS:
+                break
             if not _is_texts(people):
                 self.fault("it must be a list of names.", _line_of(lines, name), f"groups.{name}")
             elif within := next((each for each in people if each.startswith("@")), ""):
@@ -96,6 +104,20 @@ class _Reading:
                 self.fault(text, _line_of(lines, name), f"groups.{name}")
             else:
                 self.groups[name] = tuple(people)
+
+
+def _beyond_limits(rules: list[Mapping[str, Any]]) -> str:
+    """Why so much is not read; empty where it is."""
+
+    def given(*keys: str) -> list[object]:
+        return [each for rule in rules for key in keys if isinstance(rule.get(key), list) for each in rule[key]]
+
+    examples = given("match", "not_match")
+    if len(given(*Effect, "except")) > _MOST_PATTERNS or len(examples) > _MOST_EXAMPLES or len(rules) > _MOST_PATTERNS:
+        return f"it has more than {_MOST_PATTERNS:,} patterns or {_MOST_EXAMPLES} examples. Leave some out."
+    if any(isinstance(each, str) and len(each) > _LONGEST_EXAMPLE for each in examples):
+        return f"an example has more than {_LONGEST_EXAMPLE:,} characters. Give a shorter one."
+    return ""
 
 
 class _RuleReading:
@@ -106,7 +128,7 @@ class _RuleReading:
         self._failed = False
 
     def read(self) -> None:
-        for key in self._raw.keys() - set(_KEYS):
+        for key in sorted(self._raw.keys() - set(_KEYS))[:_MOST_FAULTS]:
             self._fault(
                 key, f"this key is not known. {did_you_mean(key, _KEYS, 'Known are ' + ', '.join(_KEYS) + '.')}"
             )
@@ -209,6 +231,8 @@ class _RuleReading:
 
     def _fault(self, key: str, text: str) -> None:
         self._failed = True
+        if len(self._whole.faults) >= _MOST_FAULTS:
+            return
         line = _line_of(self._lines, key) if key else 0
         self._whole.fault(text, self._line + line - 1 if line else self._line, key)
 
