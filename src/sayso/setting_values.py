@@ -95,7 +95,7 @@ def _stripped(value: object) -> object:
 
 
 _MANY_PARTS = r"""(?:\.[ \t]*+(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+){20}"""
-"""A key of so many parts as nobody writes: the memory that Python takes for one grows with the square of their number."""
+"""A key of so many parts as nobody writes: what Python needs for one grows with the square of their number."""
 
 
 def toml(text: str) -> dict[str, Any]:

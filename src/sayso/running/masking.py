@@ -20,7 +20,7 @@ _NAMED = (
 )
 PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
     # Private keys, whole
-    (("private key",), r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?P<secret>(?:[^-]|-(?!----)){1,20000}+)(?:-----|\Z)"),
+    (("private key",), r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?P<secret>(?:[^-]|-(?!----)){1,20000}+)(?=-----|\Z)"),
     # Tokens that say what they are
     (("akia", "asia"), r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{30,255}"),
