@@ -23,6 +23,9 @@ from sayso.rules.uses import Ground, use_of
 ELSEWHERE = "its agent works on another machine"
 FAILED = "Sayso failed on the rules; its log says why"
 _MOST_STARRED = 1000
+"""Files that the stars of one word may come to, to be looked at one by one."""
+_MOST_LEVELS = 3
+"""Folders with stars in one word. `/*/*/*/*/x` would be looked for on the whole disk."""
 
 
 class RuleJudge:
@@ -114,6 +117,8 @@ def _starred(path: str) -> list[str] | None:
     """Also those that begin with a dot, and more than what stands in brackets would find: shells differ there."""
     import glob  # only now: few lines have stars
 
+    if sum(map(glob.has_magic, path.split("/"))) > _MOST_LEVELS:
+        return None
     found = list(islice(glob.iglob(re.sub(r"\[[^/]*", "*", path), include_hidden=True), _MOST_STARRED + 1))
     return found if len(found) <= _MOST_STARRED else None
 
