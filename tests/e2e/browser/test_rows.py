@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_meant import permission
 from tests.e2e.clients.process import wait_until
@@ -281,3 +281,26 @@ def _reject_marked(page: Page) -> None:
     expect(page.locator("[data-marked]")).not_to_have_attribute("aria-disabled", "true")
     page.get_by_role("button", name="Reject all 2").click()
     expect(page.get_by_text("Reject all 2: sent in 5 seconds")).to_be_visible()
+
+
+def test_a_no_in_a_row_that_came_after_a_yes_is_said_to_be_none_in_view(house: House, sign_in: SignIn) -> None:
+    """The row is gone by then, and whoever sees nothing of it takes it for denied."""
+    for number in range(8):
+        house.ask(confirm(f"Question {number}?"))
+    ask, held = permission(house, "make deploy"), list[Route]()
+    page = sign_in(**PHONE)
+    row = page.locator(f'.row[data-ask="{ask.id}"]')
+    page.route(re.compile("/asks/[0-9a-f]+$"), lambda route: held.append(route))
+    row.get_by_role("button", name="Deny").click()
+    expect(row.get_by_role("button", name="Sending…")).to_be_visible()
+    other = sign_in(f"/asks/{ask.id}")
+    other.get_by_role("button", name="Allow", exact=True).click()
+    expect(other.locator("body")).to_contain_text("Allowed by you")
+    expect(row).to_have_count(0)
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    held[0].continue_()
+    told = page.get_by_role("alert")
+    expect(told).to_contain_text("“Deny” was not sent to “Allow Bash: make deploy?” It was allowed by you")
+    expect(told).to_be_in_viewport()
+    told.get_by_role("button", name="OK").click()
+    expect(told).to_have_count(0)

@@ -244,3 +244,20 @@ def test_without_a_script_the_field_for_messages_never_covers_what_is_asked(stag
     assert dock["y"] >= allow["y"] + allow["height"]
     page.get_by_role("button", name="Allow", exact=True).click()
     assert stage.texts(stage.ended(conversation))[-1].startswith("Allowed Bash")
+
+
+def test_a_no_that_came_after_a_yes_from_elsewhere_is_said_to_be_none(stage: Stage, sign_in: SignIn) -> None:
+    page, held = sign_in(), list[Route]()
+    conversation = begin(page, stage.project(), permit("Bash", command="make deploy"))
+    wanted = card(page, "make deploy")
+    page.route(re.compile("/asks/[0-9a-f]+$"), lambda route: held.append(route))
+    wanted.get_by_role("button", name="Deny", exact=True).click()
+    expect(wanted.get_by_role("button", name="Sending…")).to_be_visible()
+    other = sign_in(f"/talk/{conversation}")
+    card(other, "make deploy").get_by_role("button", name="Allow", exact=True).click()
+    stage.ended(conversation)
+    expect(wanted).to_contain_text("You allowed this")
+    held[0].continue_()
+    expect(wanted.get_by_role("alert")).to_have_text(
+        "“Deny” was not sent. It was allowed by you in the browser already."
+    )

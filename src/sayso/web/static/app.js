@@ -230,14 +230,8 @@ document.addEventListener("submit", (event) => {
 });
 
 async function decideInRow(form, button) {
-  const body = new URLSearchParams(new FormData(form));
-  body.set("csrf", $("meta[name=sayso-csrf]").content);
-  body.set(button.name, button.value);
-  const { taken } = await deliver(form, button, (attempt) => {
-    body.set("attempt", attempt);
-    return reach(form.action, { method: "POST", body });
-  });
-  if (!taken) return;
+  const question = $(".row-title", form.closest(".row")).textContent.trim();
+  if (!(await sendFromRow({ form, button, label: button.textContent.trim(), question }))) return;
   const told = element('<p class="row-decided" role="status"></p>');
   const said = { deny: "Denied", "take-back": "Your yes is taken back" };
   told.textContent = said[button.value] ?? ("agreed" in form.dataset ? "You have agreed" : "Allowed");
@@ -354,10 +348,22 @@ function keepHeld(row) {
   if (form && offered && form !== offered && form.elements.shown.value === offered.elements.shown.value) offered.replaceWith(form);
 }
 
-async function answerInRow({ form, button, label, question }) {
-  const lock = $("[data-lock]", form);
+async function answerInRow(answer) {
+  const { form, button, label } = answer;
   // What is disabled is not in the data of its form.
-  lock.disabled = false;
+  $("[data-lock]", form).disabled = false;
+  const taken = await sendFromRow(answer);
+  button.ariaPressed = null;
+  if (taken) {
+    const told = element('<p class="row-decided" role="status"></p>');
+    told.textContent = `Sent: ${label}`;
+    form.replaceWith(told);
+  }
+  return taken;
+}
+
+// Whether it was taken. Where it was not, that is said also when its row or the page is gone by then.
+async function sendFromRow({ form, button, label, question }) {
   const body = new URLSearchParams(new FormData(form));
   body.set("csrf", $("meta[name=sayso-csrf]").content);
   body.set(button.name, button.value);
@@ -368,23 +374,24 @@ async function answerInRow({ form, button, label, question }) {
     return reach(form.action, { method: "POST", body, keepalive: true });
   });
   told();
-  button.ariaPressed = null;
-  if (taken) {
-    const told = element('<p class="row-decided" role="status"></p>');
-    told.textContent = `Sent: ${label}`;
-    form.replaceWith(told);
-  } else if (!form.isConnected) {
-    // Its row is gone: it was settled elsewhere, or there are too many rows. What was not sent is said all the same.
+  if (!taken && !form.isConnected) {
+    // It was settled elsewhere, or there are too many rows.
     const why = $("[data-problem-text]", form).textContent.replace(/^Not sent\.\s*/, "");
     tellNotSent(`“${label}” was not sent to “${question}” ${why}`);
   }
   return taken;
 }
 
+// It stays in view, however far down somebody has scrolled, until they have read it.
 function tellNotSent(text) {
-  const told = element('<div class="banner refused" role="alert"></div>');
-  told.textContent = text;
-  $("main").prepend(told);
+  const told = element('<div class="banner refused" role="alert"><p></p><button type="button" class="button">OK</button></div>');
+  $("p", told).textContent = text;
+  $("button", told).addEventListener("click", () => {
+    uncovered(told);
+    told.remove();
+  });
+  if (!$(".not-sent")) $("main").prepend(element('<div class="not-sent"></div>'));
+  $(".not-sent").append(told);
 }
 
 function sendHeld() {

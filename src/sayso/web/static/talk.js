@@ -330,6 +330,7 @@ function changeCard(message) {
   const told = $("[data-summary]", newer);
   if (known && newer.dataset.state === "answered" && told.textContent === "You answered") told.textContent = `You answered: ${known}`;
   if (known) newer.dataset.said = known;
+  newer.prepend(...$$(":scope > [data-lost]", card));
   const focused = card.contains(document.activeElement);
   card.replaceWith(newer);
   if (focused) (typing ? kept : newer).focus();
@@ -388,8 +389,16 @@ async function submit(form, button) {
     return form.dataset.relay && plain ? relay(form, { ask: card.dataset.card, ...given, attempt }) : reach(form.action, { method: "POST", body });
   });
   tell(taken ? "sayso:sent" : "sayso:not-sent", key);
-  if (taken) sent(card, button.value === "answer" ? given.answer : "");
-  else status("");
+  if (taken) return sent(card, button.value === "answer" ? given.answer : "");
+  status("");
+  // The card has ended meanwhile, and its form is gone with what it says. Of an answer, what was entered stays there.
+  if (!form.isConnected && button.value !== "answer") sayWhatWasLost(card, button, $("[data-problem-text]", form).textContent);
+}
+
+function sayWhatWasLost(card, button, why) {
+  const told = element('<p class="problem" role="alert" data-lost></p>');
+  told.textContent = `“${button.textContent.trim()}” was not sent. ${why.replace(/^Not sent\. /, "")}`;
+  cardOf(card.dataset.card)?.prepend(told);
 }
 
 function relay(form, given) {
