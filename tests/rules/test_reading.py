@@ -510,10 +510,19 @@ def test_git_is_asked_where_a_folder_poses_as_a_repository(tmp_path: Path) -> No
 def test_a_name_that_means_another_file_once_its_links_are_followed_is_asked(tmp_path: Path) -> None:
     (tmp_path / "src" / "a" / "b").mkdir(parents=True)
     (tmp_path / "src" / "link").symlink_to("a/b")
-    action = example(f"Write({tmp_path}/src/link/../../x)", str(tmp_path))
-    action["data"]["file"] = {"path": os.path.realpath(f"{tmp_path}/src/link/../../x")}
-    use = RuleJudge(Config(state_dir=tmp_path / "state")).use(action, str(tmp_path))
-    assert [doubt for doubt in use.doubts if "links" in doubt]
+    judge = RuleJudge(Config(state_dir=tmp_path / "state"))
+
+    def doubts(meant: str, *, is_file_known: bool = False) -> list[str]:
+        action = example(meant, str(tmp_path))
+        if is_file_known:
+            action["data"]["file"] = {"path": os.path.realpath(f"{tmp_path}/src/link/../../x")}
+        return [doubt for doubt in judge.use(action, str(tmp_path)).doubts if "links" in doubt]
+
+    assert doubts(f"Write({tmp_path}/src/link/../../x)", is_file_known=True)
+    for meant in ("Write(src/link/../../x)", "Read(src/link/../../x)", "Grep(src/link/../..)"):
+        assert doubts(meant)
+    assert not doubts("Write(src/a/../x)")
+    assert not doubts("Read(src/a/b/../../x)")
 
 
 @pytest.mark.parametrize(

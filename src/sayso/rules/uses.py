@@ -224,14 +224,20 @@ def _edit(
         doubts.append("it changes several files" if several else "which file it would change is not known")
         return ToolUse(names=names, strict_names=names, paths=several, doubts=tuple(doubts))
     path = _path(named, action["folder"], ground)
+    doubts += _depends_on_links(named, path, ground)
     known = action["data"].get("file")
     if isinstance(known, Mapping):
-        if ".." in named.split("/") and path.real not in (None, known["path"]):
-            doubts.append("which file it names depends on whether its links are followed first")
         path = replace(path, real=known["path"])
     if _is_protected(path, ground):
         doubts.append(PROTECTED)
     return ToolUse(names=names, strict_names=names, paths=(path,), doubts=tuple(doubts))
+
+
+def _depends_on_links(named: str, path: UsedPath, ground: Ground) -> list[str]:
+    """Programs differ in whether they follow a link before its `..`."""
+    if ".." not in named.split("/") or ground.leads_to(os.path.join(path.folder or "/", named)) == path.real:
+        return []
+    return ["which file it names depends on whether its links are followed first"]
 
 
 def _changed_files(given: Mapping[str, Any]) -> list[str]:
@@ -279,8 +285,8 @@ def _read(
     wanted = given.get("pattern")
     if tool == "Glob" and (not isinstance(wanted, str) or ".." in wanted or wanted.startswith(("/", "~"))):
         doubts.append("where it would look is not known")
-    path = _path(named, folder, ground)
-    path = replace(path, is_whole_folder=searches)
+    path = replace(_path(named, folder, ground), is_whole_folder=searches)
+    doubts += _depends_on_links(named, path, ground)
     return ToolUse(names=names, strict_names=names, paths=(path,), hides_paths=searches, doubts=tuple(doubts))
 
 
