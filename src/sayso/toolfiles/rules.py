@@ -42,7 +42,8 @@ class _Walk:
     """One pass over a tool file. `names` are the MCP tools met so far."""
 
     def __init__(self, *, unsound: Sequence[Path]) -> None:
-        self.unsound = unsound
+        self.unsound = {place[:length] for place in unsound for length in range(len(place) + 1)}
+        """Every place with a flaw in it, and those around it."""
         self.found: list[Flaw] = []
         self.names: set[str] = set()
 
@@ -50,7 +51,7 @@ class _Walk:
         self.found += findings
 
     def sound(self, where: Path) -> bool:
-        return not any(place[: len(where)] == where for place in self.unsound)
+        return where not in self.unsound
 
     def tool(self, raw: Raw) -> None:
         self.add(*_command(raw, "command", ()), *_modes(raw, ()), *_livelog(raw), *_check_commands(raw, ()))
