@@ -474,6 +474,28 @@ async def test_words_that_were_meant_for_another_window_send_nothing(place: Plac
         assert (await place.outcome(held)).state is State.ANSWERED
 
 
+@pytest.mark.parametrize("words", ["yarn install", "npm test", "yes please"])
+async def test_words_typed_into_the_list_answer_no_row(place: Place, words: str) -> None:
+    held = place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.sees("y n answer")
+        await anna.press(words[0])
+        await anna.sees("about to be sent")
+        for key in words[1:4]:
+            await anna.press_after(0.2, key)
+        await anna.sees("Not sent, because other letters came right after it")
+        assert anna.app.shared.board.outgoing == {}
+        assert place.now(held).state is State.PENDING
+
+
+async def test_an_answer_on_a_row_stays_when_a_letter_comes_later(place: Place) -> None:
+    place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.sees("y n answer")
+        await anna.press("y", "b")
+        await anna.sees("about to be sent")
+
+
 async def test_a_y_within_a_word_allows_nothing(place: Place) -> None:
     held = permission(place)
     async with place.inbox() as anna:

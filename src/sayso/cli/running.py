@@ -40,7 +40,7 @@ def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_
         except asyncio.CancelledError:
             if not as_json:
                 output.print_new()
-            say(tr("Interrupted; the command and all its processes have ended."))
+            say(tr("Interrupted; nothing of the command runs any more."))
             return 130
         if as_json:
             put_json(data(desks.reader.report(ended, SHOWN_BYTES)))

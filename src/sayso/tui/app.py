@@ -252,6 +252,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         event.prevent_default()
         if not await self._check_bindings(event.key) and event.is_printable:
             self.shared.reflexes.did_nothing()
+            if isinstance(inbox := self.screen_stack[0], InboxScreen):
+                inbox.words_came()
 
     async def on_passed(self, message: Passed) -> None:
         await self.shared.typing.arrive(message)

@@ -30,7 +30,7 @@ from sayso.tui.one_key import is_told_beside, keys_for, shown_keys
 from sayso.tui.outgoing import SECONDS_TO_UNDO, HeldAnswer
 from sayso.tui.outline import copy_text, crowd_preview, preview, whole_text
 from sayso.tui.prose import Pane, Prose
-from sayso.tui.reflexes import REST
+from sayso.tui.reflexes import REST, WORD
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, LookAgain, Open, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
@@ -69,6 +69,8 @@ class InboxScreen(SaysoScreen[None]):
         """The permission, or the short question, of which everything is in view: it can be decided here."""
         self._looked_at = ""
         """The ask of which it is known whether all is in view."""
+        self._answered_at = float("-inf")
+        """When the key came that last answered a row."""
         self._came_by_itself = ""
         """The ask that is at the cursor because another went from there, and not because of anything the person did."""
 
@@ -505,6 +507,7 @@ class InboxScreen(SaysoScreen[None]):
         if not self._shows_whole(ask):
             return
         going = HeldAnswer(ask=ask, chosen=chosen, seconds=SECONDS_TO_UNDO)
+        self._answered_at = self.shared.reflexes.at
         self.run_worker(self._hold_back(going), group="settle")
 
     async def _hold_back(self, going: HeldAnswer) -> None:
@@ -558,6 +561,13 @@ class InboxScreen(SaysoScreen[None]):
         if going := self._going:
             self._take_back(going)
             self.say(self.shared.texts.taken_back.format(answer=self._told_with_question(going)))
+
+    def words_came(self) -> None:
+        """A letter that does nothing came right after a key has answered: both are of words for another window."""
+        going = next(reversed(self.shared.board.outgoing.values()), None)
+        if going and self.shared.reflexes.at - self._answered_at < WORD:
+            self._take_back(going)
+            self.warn(self.shared.texts.words_came.format(answer=self._told_with_question(going)))
 
     def _take_back(self, going: HeldAnswer) -> None:
         del self.shared.board.outgoing[going.ask.id]

@@ -18,7 +18,7 @@ REST = 0.7
 """Seconds for which something new must be in view before it can be acted on; a key that comes again sooner is held."""
 _BURST = 0.02
 """Seconds between two keys that no hand can press so soon after each other."""
-_WORD = 1.0
+WORD = 1.0
 """Seconds between two letters of what somebody types."""
 _TOLD_FOR = 1.5
 """Seconds for which one notice is enough."""
@@ -103,8 +103,13 @@ class Reflexes:
         since = at - self._at
         self._held = name == self._last and since < REST
         self._crowded = since < _BURST or (following is not None and following - at < _BURST)
-        self._in_words, self._idle = self._idle and since < _WORD, False
+        self._in_words, self._idle = self._idle and since < WORD, False
         self._last, self._at = name, at
+
+    @property
+    def at(self) -> float:
+        """When what is at work came in."""
+        return self._at
 
     def did_nothing(self) -> None:
         """What is at work is a letter that means nothing here, as those of words do that were meant for elsewhere."""

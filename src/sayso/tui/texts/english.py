@@ -112,6 +112,7 @@ class Texts:
     stands_outgoing: str = "{answer}, about to be sent"
     sent_in: str = "{answer}: sent in {n} s"
     taken_back: str = "Taken back, not sent: {answer}"
+    words_came: str = "Not sent, because other letters came right after it: {answer}"
 
     # Answering
     question_n: str = "Question {n}"

@@ -106,6 +106,7 @@ class German(Texts):
     stands_outgoing = "{answer}, wird gleich gesendet"
     sent_in = "{answer}: wird in {n} s gesendet"
     taken_back = "Zurückgenommen, nicht gesendet: {answer}"
+    words_came = "Nicht gesendet, weil gleich danach andere Buchstaben kamen: {answer}"
     question_n = "Frage {n}"
     review = "Prüfen"
     recommended = "empfohlen"
