@@ -53,7 +53,9 @@ COMMAND_LINE = re.compile(r"(?:[Ss]ayso|chmod|chown|pip) .*")
 """What is typed, or names versions, and is the same in every language."""
 PUTS = ("put", "say", "echo", "read_line", "flowing", "bold", "dim", "confirm", "table", "listed")
 """What shows a text to a person."""
-FLAW = re.compile(r"(?:[A-Z]\w*(?:Error|Refused|Found|Yours|Edit|Corrupt|New|Full|ReadOnly|Unavailable|Listen))")
+FLAW = re.compile(
+    r"(?!HttpParser)[A-Z]\w*(?:Error|Refused|Found|Yours|Edit|Corrupt|New|Full|ReadOnly|Unavailable|Listen)"
+)
 _HOLE = re.compile(r"\{\w*(?:!t)?\}")
 
 
