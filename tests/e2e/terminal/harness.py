@@ -22,6 +22,7 @@ from tests.e2e.stdio.harness import Place
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.store import open_store
@@ -181,7 +182,13 @@ class Agents:
 
     def __init__(self, place: Place) -> None:
         self._store = open_store(place.config())
-        self.desk = AskDesk(self._store)
+        self._now = 0
+        self.desk = AskDesk(self._store, clock=self._later)
+
+    def _later(self) -> int:
+        """A millisecond of its own for each ask: they are sorted by it."""
+        self._now = max(now_ms(), self._now + 1)
+        return self._now
 
     def permission(self, title: str) -> Held:
         """Ask for a permission as Claude Code does."""
