@@ -238,7 +238,7 @@ def test_an_envelope_that_cannot_be_read_is_acknowledged_and_passed_over(
         ]
         ada.presses(sent, "Yes")
         assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
-        assert set(broken) <= server.acknowledged
+        assert wait_until(lambda: set(broken) <= server.acknowledged, 20)
         assert server.opened == before
 
     office.while_running(work)

@@ -42,13 +42,23 @@ T = TypeVar("T")
 
 
 class CountedStore(SqliteStore):
-    """Counts the looks at it."""
+    """Counts the looks at it, by whichever connection."""
 
-    reads = 0
+    def __init__(self, file: Path, bell_dir: Path | None = None, looks: list[None] | None = None) -> None:
+        self._looks: list[None] = [] if looks is None else looks
+        super().__init__(file, bell_dir)
+
+    @property
+    def reads(self) -> int:
+        return len(self._looks)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        self.reads += 1
+        self._looks.append(None)
         return super().read(work)
+
+    def _another(self) -> SqliteStore:
+        assert self._file
+        return CountedStore(self._file, looks=self._looks)
 
 
 @pytest.fixture

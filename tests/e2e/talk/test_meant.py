@@ -142,10 +142,10 @@ def test_a_page_that_is_loaded_again_before_it_knew_finds_what_it_had_begun(
     page.get_by_label("Project").select_option(str(project))
     page.get_by_label("What should it do?").fill(f"say Begun {arrives}")
     page.route("**/talk", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
-    with page.expect_request("**/talk"):
+    with page.expect_request("**/talk") as sent:
         page.get_by_role("button", name="Start").click()
     if arrives:
-        assert arrive(stage.house, page, held[0].request).status == 201
+        assert arrive(stage.house, page, sent.value).status == 201
     page.reload()
     if arrives:
         page.wait_for_url("**/talk/*")
@@ -167,9 +167,9 @@ def test_an_answer_that_was_on_its_way_when_the_page_was_loaded_again_is_not_sai
     begin(page, stage.project(), ask("Which harbour?"))
     card(page, "Which harbour?").get_by_role("textbox").fill("The southern one")
     page.route("**/claude/submit-answer*", lambda route: held.append(route))
-    with page.expect_request("**/claude/submit-answer*"):
+    with page.expect_request("**/claude/submit-answer*") as sent:
         card(page, "Which harbour?").get_by_role("button", name="Send answer").click()
-    assert arrive(stage.house, page, held[0].request).status == 200
+    assert arrive(stage.house, page, sent.value).status == 200
     page.reload()
     expect(page.get_by_text("Heard: User answered: The southern one")).to_be_visible()
     expect(card(page, "Which harbour?")).to_have_attribute("data-state", "answered")
