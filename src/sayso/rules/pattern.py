@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from sayso.records import record
 from sayso.rules.use import Command, ToolUse, UsedPath
@@ -95,8 +95,7 @@ class Pattern:
                 return any(self.concerns_command(words) for words in use.forms)
 
     def concerns_command(self, words: Command) -> bool:
-        line = re.sub(r"\s", " ", " ".join(words))
-        return any(map(self._loose.fullmatch, {line, _BLANKS.sub(" ", line)}))
+        return any(map(self._loose.fullmatch, _as_lines(words)))
 
     def concerns_path(self, path: UsedPath) -> bool:
         """Whether this path, or a folder that it is in, may be meant, with or without links."""
@@ -252,6 +251,13 @@ _WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+""", re.DOTALL)
 def _words(spec: str) -> list[str]:
     """The words of a command's pattern, quotes and all; none where quotes are not closed."""
     return _WORD.findall(spec) if re.fullmatch(rf"\s*(?:{_WORD.pattern}\s*)*", spec, re.DOTALL) else []
+
+
+@lru_cache(16)
+def _as_lines(words: Command) -> frozenset[str]:
+    """A command for patterns that take one blank for several: every pattern is held against the same few."""
+    line = re.sub(r"\s", " ", " ".join(words))
+    return frozenset({line, _BLANKS.sub(" ", line)})
 
 
 def _command(spec: str, between: str, *, loosely: bool = False) -> re.Pattern[str]:

@@ -128,12 +128,12 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     if uses_git and (not places or any(map(ground.poses_as_repository, places))):
         doubts.append("git may take a folder there for a repository, with settings of its own")
     changing = [words for words in found.commands if not only_reads(words)]
-    touched = _ways(_like_paths(changing, folder), places or {folder}, ground)
-    if any(_is_protected(path, ground) for path in touched):
+    changed = _like_paths(changing, folder)
+    if any(_is_protected(path, ground) for path in _ways(changed, places or {folder}, ground)):
         doubts.append(PROTECTED)
     elsewhere = changing and not places
     unseen = any(_may_come_to_protected(word) for words in changing for word in words[1:])
-    if elsewhere or unseen or _comes_to_protected(_like_paths(changing, folder), places, ground):
+    if elsewhere or unseen or _comes_to_protected(changed, places, ground):
         doubts.append(MAY_BE_PROTECTED)
     return ToolUse(
         names=names,
