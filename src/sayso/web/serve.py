@@ -44,6 +44,7 @@ _READ_SECONDS = 30
 """How long somebody may read nothing of what we send."""
 
 _MOST_UNFINISHED = 64 * 1024
+"""Bytes of a request that may come without an end to its headers, or to a part of its body."""
 _MOST_AHEAD = 32
 """How many requests may come on one connection before the first of them is answered."""
 
