@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from tests.asks.samples import ask, living
-from tests.cli.codex_server import THREAD
 from tests.e2e.browser.conftest import PHONE
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.shared_codex import shared_session
@@ -475,7 +474,7 @@ def test_a_session_of_codex_on_a_shared_server_is_joined_and_both_see_what_eithe
         other = home.visitor().post(f"{page}/take", prompt="")
         assert other.headers["location"] == reply.headers["location"]
         first = home.ended(conversation)
-        assert (first.session, first.ending and first.ending.message) == (THREAD, "")
+        assert (first.session, first.ending and first.ending.message) == (terminal.name, "")
         assert "Seven." in visitor.get(f"/talk/{conversation}").text
         # From here, to the terminal.
         visitor.go_on(conversation, "And the nets?")
@@ -509,7 +508,7 @@ def test_a_session_of_codex_on_a_shared_server_is_joined_and_both_see_what_eithe
         again = home.ended(conversation)
         meanwhile = [event.body["text"] for event in home.events(again, EventKind.ELSEWHERE)]
         assert (again.session, meanwhile, home.texts(again)) == (
-            THREAD,
+            terminal.name,
             ["In green, then.", "Green it is."],
             ["Thank you."],
         )
