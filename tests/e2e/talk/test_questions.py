@@ -55,6 +55,8 @@ MESSAGES = """
 }
 """
 
+FILL_THE_LINE = "() => { for (let opened = 0; opened < 8; opened += 1) new EventSource('/events'); }"
+"""Browsers have six connections to one server: what is sent next has to wait for one."""
 
 AWAIT = """
 (type) => new Promise((resolve) => {
@@ -345,6 +347,24 @@ def test_permissions_are_allowed_denied_with_a_message_or_allowed_for_the_rest(s
     page.get_by_role("button", name="Stop Claude").click()
     assert stage.ended(conversation).state == "stopped"
     expect(page.locator("#turn-2 [data-card]")).to_contain_text("You cancelled this")
+
+
+@pytest.mark.parametrize("way", ["Deny", "Send answer"])
+def test_what_was_sent_arrives_though_the_page_is_left_before_the_line_was_free(
+    stage: Stage, sign_in: SignIn, way: str
+) -> None:
+    page = sign_in()
+    step = permit("Bash", command="make clean") if way == "Deny" else ask("Which one?", options=OPTIONS)
+    conversation = begin(page, stage.project(), step)
+    asked = card(page, "make clean" if way == "Deny" else "Which one?")
+    if way != "Deny":
+        asked.get_by_label("Option B").check()
+    page.evaluate(FILL_THE_LINE)
+    asked.get_by_role("button", name=way).click()
+    expect(page.get_by_role("button", name="Sending…")).to_be_visible()
+    page.goto("about:blank")
+    said = stage.texts(stage.ended(conversation))
+    assert said == ["Denied Bash: The user did not allow this." if way == "Deny" else "Heard: User selected: Option B"]
 
 
 @pytest.mark.finding("F-73")

@@ -371,7 +371,7 @@ async function sendFromRow({ form, button, label, question }) {
   const { taken } = await deliver(form, button, (attempt) => {
     body.set("attempt", attempt);
     told = noteLeft(attempt, `“${label}” was not sent to “${question}”`);
-    return reach(form.action, { method: "POST", body, keepalive: true });
+    return reach(form.action, { method: "POST", body });
   });
   told();
   if (!taken && !form.isConnected) {
@@ -615,7 +615,7 @@ function tellSight(what) {
   const ago = Math.max(Date.now() - sight.used, 0);
   const body = new URLSearchParams({ csrf, tab: sight.tab, number: (sight.number += 1), sight: what, ago });
   // The next use, or the next event stream, tells it again.
-  reach("sight", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
+  reach("sight", { method: "POST", body }).catch(() => (sight.told = 0));
 }
 
 function noteUse() {
@@ -1576,7 +1576,7 @@ addEventListener("beforeunload", () => {
 
 addEventListener("pagehide", () => {
   const form = answerForm();
-  if (form && draft.timer) keepNow(form, { keepalive: true });
+  if (form && draft.timer) keepNow(form);
 });
 
 prepareAsk();

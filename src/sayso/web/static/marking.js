@@ -124,7 +124,7 @@ async function whyNotRejected(wanted) {
 async function rejected({ ask, settle }, attempt) {
   const body = new URLSearchParams({ csrf: csrf(), settle, row: 1, attempt });
   try {
-    const reply = await reach(`asks/${ask}`, { method: "POST", body, keepalive: true, redirect: "manual" });
+    const reply = await reach(`asks/${ask}`, { method: "POST", body, redirect: "manual" });
     return reply.ok || reply.type === "opaqueredirect" ? "" : refusal(reply);
   } catch {
     const { fate } = await fateOf(attempt);

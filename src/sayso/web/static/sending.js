@@ -3,6 +3,8 @@
 
 const WITHIN = 15_000;
 const AGAIN = 2000;
+// Characters. Of what browsers send on for pages that were left, they take 64 kB at a time.
+const SHORT = 16_000;
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -10,7 +12,10 @@ function reach(address, options = {}) {
   const limit = new AbortController();
   // Its reply too must have come by then.
   setTimeout(() => limit.abort(), WITHIN);
-  return fetch(address, { ...options, signal: limit.signal });
+  // What a person has sent arrives also when they leave at once.
+  const { body } = options;
+  const keepalive = Boolean(body) && !(body instanceof FormData) && `${body}`.length < SHORT;
+  return fetch(address, { keepalive, ...options, signal: limit.signal });
 }
 
 const newAttempt = () => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
