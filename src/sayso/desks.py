@@ -111,11 +111,14 @@ class Desks:
         """Expire and delete asks whose time has come, and what is too old in the log, until `ending` is set."""
         from sayso import chain
         from sayso.asks.desk import Retention
+        from sayso.store.leaps import leapt
 
-        config = self.config
-        chain.shorten(self._store, config.keep_log, now_ms, ending)
+        config, longer = self.config, leapt(self._store, now_ms())
+        chain.shorten(self._store, config.keep_log + longer, now_ms, ending)
         keep = Retention(
-            ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended
+            ended=config.keep_ended + longer,
+            undelivered=config.keep_undelivered + longer,
+            unattended=config.keep_unattended + longer,
         )
         done = self.asks.clean_up(keep, ending)
         if config.attachments_dir.exists():

@@ -121,3 +121,15 @@ def test_cleaning_up_where_there_is_nothing_to_do_rings_no_bell(open_shared: Ope
     assert not listening.bell().wait(0.1)
     cleaning.answer(held.ask.id, RED, ANNA)
     assert listening.bell().wait(10)
+
+
+def test_an_answer_given_while_the_clock_was_set_back_is_as_old_as_its_question(
+    open_shared: OpenStore, clock: FakeClock
+) -> None:
+    desk, behind = AskDesk(open_shared(), clock=clock), AskDesk(open_shared(), clock=lambda: clock.now - 365 * DAY)
+    left, unanswered = desk.leave(ask()), desk.hold(ask("Other?"))
+    behind.answer(left.id, RED, ANNA)
+    behind.release(unanswered, "gone")
+    assert desk.clean_up(KEEP) == NOTHING
+    clock.forward(31 * DAY)
+    assert desk.clean_up(KEEP) == CleanedUp(expired=1, deleted=1)

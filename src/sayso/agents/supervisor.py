@@ -36,6 +36,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.bridge import BackgroundTasks, Patience, Threads, endless, insistently, seen_through
 from sayso.brought import BroughtFile
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import NotFound, RunGoesOn, SaysoError, SpawnerUnavailable, StoreError, TooManyRuns
 from sayso.file_events import IN_A_FILE
@@ -45,6 +46,7 @@ from sayso.roster import Roster
 from sayso.running import speaking
 from sayso.running.folder import Status
 from sayso.store import Store
+from sayso.store.leaps import leapt
 from sayso.text import spelt_out
 from sayso.trees.keeping import Trees
 from sayso.trees.worktrees import Worktrees
@@ -67,7 +69,7 @@ class RunSupervisor:
         self.runs, self.projects = RunDesk(store, config.runs_dir), Projects(store)
         self.takeovers = Takeovers(config, self.projects, Roster(store), self.runs)
         self.trees, self.worktrees = Trees(config.trees_dir), Worktrees(config.worktrees_dir)
-        self._config, self._accounts = config, Accounts(store)
+        self._config, self._store, self._accounts = config, store, Accounts(store)
         self._desk = AskDesk(store, keeps_history=lambda _: config.history)
         self._launcher = Launcher(config, store, address)
         self._tasks = BackgroundTasks()
@@ -441,7 +443,8 @@ class RunSupervisor:
         while True:
             try:
                 await self._do(self._launcher.sweep, self.runs)
-                await self._do(self.runs.collect, self._config.keep_runs, self._ending)
+                longer = await self._do(leapt, self._store, now_ms())
+                await self._do(self.runs.collect, self._config.keep_runs + longer, self._ending)
                 await self._do(self.trees.sweep, self.runs.is_there)
                 await self._do(self.worktrees.sweep)
             except (SaysoError, OSError) as error:

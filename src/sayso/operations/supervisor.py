@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless, in_thread, insistently, listening
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
 from sayso.operations.approval import DROPPED, Approvals, SaySo, WantedApproval
@@ -33,6 +34,7 @@ from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY
+from sayso.store.leaps import leapt
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import Catalog, CommandTool
 
@@ -364,7 +366,8 @@ class OperationSupervisor:
         """Delete what is old now and then."""
         while True:
             try:
-                limits = self._config.keep_operations, self._config.keep_operations_bytes
+                longer = await self.do(leapt, self._store, now_ms())
+                limits = self._config.keep_operations + longer, self._config.keep_operations_bytes
                 await self.in_thread(self.desk.collect, *limits, self._ending)
             except SaysoError as error:
                 logger.warning("Old operations could not be deleted: %s", error)

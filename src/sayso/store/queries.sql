@@ -292,26 +292,31 @@ SELECT * FROM events WHERE ask_id = :ask_id ORDER BY version;
 
 -- name: expirable
 SELECT * FROM asks
-WHERE unattended_at IS NOT NULL AND unattended_at < :unattended_before AND state = 'pending' AND wait_id IS NULL
+WHERE unattended_at IS NOT NULL AND unattended_at < :unattended_before AND created_at < :unattended_before
+  AND state = 'pending' AND wait_id IS NULL
 ORDER BY unattended_at LIMIT :most;
 
 -- name: overdue
 -- Whether there is anything to expire, delete or forget: found out without keeping anyone from writing.
 SELECT 1 AS found FROM asks
-WHERE unattended_at IS NOT NULL AND unattended_at < :unattended_before AND state = 'pending' AND wait_id IS NULL
+WHERE unattended_at IS NOT NULL AND unattended_at < :unattended_before AND created_at < :unattended_before
+  AND state = 'pending' AND wait_id IS NULL
 UNION ALL
 SELECT 1 AS found FROM asks
-WHERE ended_at < :ended_before AND wait_id IS NULL
-  AND (delivered_at IS NOT NULL OR state <> 'answered' OR ended_at < :undelivered_before)
+WHERE ended_at < :ended_before AND created_at < :ended_before AND wait_id IS NULL
+  AND (delivered_at IS NOT NULL OR state <> 'answered'
+       OR (ended_at < :undelivered_before AND created_at < :undelivered_before))
 UNION ALL
 SELECT 1 AS found FROM claims WHERE claimed_at < :claimed_before
 LIMIT 1;
 
 -- name: delete_ended
+-- What ended before it was asked was settled by a clock that had been set back, and is as old as the question.
 DELETE FROM asks WHERE id IN (
     SELECT id FROM asks
-    WHERE ended_at < :ended_before AND wait_id IS NULL
-      AND (delivered_at IS NOT NULL OR state <> 'answered' OR ended_at < :undelivered_before)
+    WHERE ended_at < :ended_before AND created_at < :ended_before AND wait_id IS NULL
+      AND (delivered_at IS NOT NULL OR state <> 'answered'
+           OR (ended_at < :undelivered_before AND created_at < :undelivered_before))
     ORDER BY ended_at LIMIT :most);
 
 -- name: delete_ask
@@ -435,6 +440,9 @@ ORDER BY ended_at DESC, id DESC LIMIT :most;
 
 -- name: put_meta_once
 INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
+
+-- name: put_meta
+INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: meta
 SELECT value FROM meta WHERE key = :key;
