@@ -7,9 +7,11 @@ import os
 import pty
 import select
 import struct
+import subprocess
 import termios
 import time
 from types import TracebackType
+from typing import Any, Self
 
 from tests import warm
 from tests.cli.program import BIN, Home
@@ -23,20 +25,16 @@ class Terminal:
     def __init__(self, home: Home, *arguments: str, columns: int = 100, **env: str) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        self.process = warm.start(
-            [BIN / "sayso", *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=home.project,
-            env={**home.env, **env},
-            in_terminal=True,
-        )
+        streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        self.process = self._start(*arguments, **streams, cwd=home.project, env={**home.env, **env})
         os.close(theirs)
         self.screen = ""
         self._read_to = 0
 
-    def __enter__(self) -> Terminal:
+    def _start(self, *arguments: str, **options: Any) -> subprocess.Popen[Any]:
+        return warm.start([BIN / "sayso", *arguments], **options, in_terminal=True)
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -98,3 +96,11 @@ class Terminal:
             return False
         self.screen += found.decode(errors="replace").replace("\r\n", "\n")
         return bool(found)
+
+
+class Shell(Terminal):
+    """A shell in such a terminal, with jobs in front and in the background."""
+
+    def _start(self, *arguments: str, **options: Any) -> subprocess.Popen[Any]:
+        command = ["bash", "--norc", "--noprofile", "-i", *arguments]
+        return subprocess.Popen(command, **options, start_new_session=True, preexec_fn=warm.take_terminal)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.cli.program import BIN, SECONDS, Home
-from tests.cli.pseudo_terminal import Terminal
+from tests.cli.pseudo_terminal import Shell, Terminal
 from tests.running.processes import eventually
 
 from sayso import __version__
@@ -376,3 +376,24 @@ def test_nobody_is_asked_for_an_answer_that_could_not_be_printed(home: Home, mor
     assert "Standard output is closed" in ran.stderr
     with home.desk() as desk:
         assert desk.inbox() == []
+
+
+def test_the_prompt_is_there_again_when_a_job_that_ran_on_in_the_background_comes_to_the_front(home: Home) -> None:
+    with Shell(home, TERM="xterm", NO_COLOR="1", PS1="$ ") as shell:
+        shell.type(f"{BIN / 'sayso'} ask 'Which of these?' -o A -o B")
+        shell.expect("Enter sends")
+        shell.press(b"\x1a")
+        shell.expect("Stopped")
+        shell.type("bg")
+        shell.expect("&")
+        shell.type(f"{BIN / 'sayso'} list")
+        shell.expect("Answer one:")
+        shell.type("fg")
+        shell.expect("Which of these?")
+        shell.expect("Enter sends")
+        shell.press(b"1")
+        shell.expect("› 1) A")
+        shell.press(b"\r")
+        shell.expect("\x1b[?2004lA\n")
+        shell.type("exit")
+        assert shell.end() == 0

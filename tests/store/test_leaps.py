@@ -52,7 +52,8 @@ def test_an_answer_that_nobody_has_fetched_outlives_a_leap_of_the_clock(store: S
     desk.answer(answered.id, RED, ANNA)
     desks = Desks(load(environ={"HOME": str(tmp_path)}, cwd=tmp_path), store)
     assert desks.clean_up(threading.Event()) == CleanedUp(expired=0, deleted=0)
-    assert desks.asks.get(answered.id).outcome and desks.asks.get(left.id).state.answerable
+    assert desks.asks.get(answered.id).outcome
+    assert desks.asks.get(left.id).state.answerable
     leapt(store, before)
     leapt(store, now - DAY)
     assert desks.clean_up(threading.Event()) == CleanedUp(expired=1, deleted=1), "it was said for a day"

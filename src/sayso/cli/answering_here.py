@@ -27,6 +27,8 @@ READING_SECONDS = 0.7
 _PAUSE = 1.0
 """Seconds without a key after which nobody is in the middle of typing."""
 _LONGEST = 60.0
+_LOOK_SECONDS = 0.3
+"""How often to look whether it is in front again: a shell does not tell a job that was running already."""
 _SHORT = 60
 """Characters of a label that fits on its line."""
 _PASTES_MARKED, _PASTES_PLAIN = "\x1b[?2004h", "\x1b[?2004l"
@@ -140,9 +142,12 @@ class _Screen:
         if is_in_front():
             tty.setcbreak(self._fd, termios.TCSAFLUSH)
             self._opening = asyncio.get_running_loop().call_later(READING_SECONDS, self._open)
+        else:
+            self._opening = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self.come_back)
 
     def _open(self) -> None:
         if not is_in_front():
+            self.come_back()
             return
         termios.tcflush(self._fd, termios.TCIFLUSH)
         self._keys, self._takes_keys = KeyReader(), True
@@ -158,7 +163,7 @@ class _Screen:
 
     def _read(self) -> None:
         if not is_in_front():
-            self._leave_keys()
+            self.come_back()
             return
         data = os.read(self._fd, 65536)
         if not data:

@@ -1,6 +1,6 @@
-"""How far the clock has leapt ahead of when it was last looked at. Set wrong for a moment, or on one of many machines, it
-would make everything old at once, and answers that nobody has fetched yet would be deleted for good: so what a leap adds
-to the age of things counts only once the clock has said so for a day."""
+"""How far the clock has leapt ahead of when it was last looked at. Set wrong for a moment, or on one of many machines,
+it would make everything old at once, and answers that nobody has fetched yet would be deleted for good: so what a leap
+adds to the age of things counts only once the clock has said so for a day."""
 
 from __future__ import annotations
 
