@@ -247,6 +247,10 @@ class Accounts:
             raise InvalidInput([taken])
         return secret
 
+    def take_back_token(self, secret: str) -> None:
+        """As if it had never been made: nobody has it."""
+        self._store.write(lambda tx: tx.run("drop_token", hash=_hash(secret)))
+
     def tokens(self) -> list[AgentToken]:
         return [_token(row) for row in self._store.all("tokens")]
 

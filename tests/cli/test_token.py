@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.cli.program import Home
+import subprocess
+
+import pytest
+from tests.cli.program import BIN, SECONDS, Home
 
 from sayso.config import load
 from sayso.connections import Consent, new_pair
@@ -31,3 +34,17 @@ def test_agents_that_signed_in_are_listed_and_shut_out_as_those_with_a_token_are
         assert desks.connections.agent(pair.access, address) is None
     assert home.run("token", "revoke", name).code == 3
     assert [each["name"] for each in home.run("token", "list", "--json").data] == ["builder"]
+
+
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("words", ["token add builder", "token add builder --json", "web --api-token"])
+def test_no_token_is_made_that_could_not_be_shown(home: Home, words: str, output: str) -> None:
+    command = ["sh", "-c", f"{BIN / 'sayso'} {words} {output}"]
+    ran = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=home.env, timeout=SECONDS)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("It could not be shown, so it was not made.\nError: ")
+    assert ran.stderr.endswith(": standard output\n")
+    with open_desks(load(environ=home.env, cwd=home.project)) as desks:
+        assert desks.accounts.tokens() == []
+        assert [session for user in desks.accounts.users() for session in desks.accounts.sessions(user.name)] == []
+    assert home.run(*words.split()).code == 0

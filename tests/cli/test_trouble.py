@@ -118,7 +118,7 @@ def test_a_full_disk_under_the_output_is_an_error(home: Home) -> None:
             [BIN / "sayso", "list"], stdout=full, stderr=subprocess.PIPE, env=home.env, text=True, timeout=SECONDS
         )
     assert ran.returncode == 1
-    assert ran.stderr == "Error: No space left on device\n"
+    assert ran.stderr == "Error: No space left on device: standard output\n"
 
 
 def test_a_working_directory_that_is_gone_is_an_error(home: Home) -> None:

@@ -5,19 +5,21 @@ Without what reads commands, which takes longer to import than many a command ta
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from sayso.cli.texts import language, tr
 from sayso.text import json_block, most_cells, printable
 
 Cells = Sequence[str]
+_OUTPUT = "standard output"
 _YES_OR_NO = {"de": {"ja": True, "nein": False}}
 _MARK = "    │ "
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -51,8 +53,7 @@ def put_lines(text: str) -> None:
 def put_part(text: str, stream: TextIO | None = None) -> None:
     """A part of a line, as it comes: to stdout, or where it belongs."""
     if to := stream or sys.stdout:
-        to.write(text)
-        to.flush()
+        _write_out(to, text)
 
 
 def put_anew(text: str) -> None:
@@ -350,8 +351,30 @@ def colourless(text: str) -> str:
 def _write(stream: TextIO | Any, text: str) -> None:
     """A line, at once; nowhere where there is no such stream."""
     if stream:
-        stream.write(f"{text if has_colour(stream) else colourless(text)}\n")
+        _write_out(stream, f"{text if has_colour(stream) else colourless(text)}\n")
+
+
+def _write_out(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
         stream.flush()
+    except OSError as error:
+        # Else nobody knows which disk is full.
+        error.filename = _OUTPUT if stream is sys.stdout else "standard error"
+        raise
+
+
+@contextmanager
+def shown_or(undo: Callable[[], object]) -> Iterator[None]:
+    """Show something that is shown this once. Where that cannot be, `undo` what it is for: nobody has it."""
+    try:
+        if not sys.stdout:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), _OUTPUT)
+        yield
+    except OSError:
+        undo()
+        say(tr("It could not be shown, so it was not made."))
+        raise
 
 
 def has_colour(stream: TextIO | Any) -> bool:

@@ -10,7 +10,7 @@ from sayso.cli import declared
 from sayso.cli.asks_in_words import moment
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
-from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.terminal import put, put_json, say, shown_or, table
 from sayso.cli.texts import mark, tr
 from sayso.connections import AgentConnection
 from sayso.desks import open_desks
@@ -44,10 +44,10 @@ def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
     with open_desks(settings()) as desks:
         refuse_agents(desks, "make tokens for agents")
         secret = desks.accounts.add_token(name, project=project_name(project) or "", user=user)
+        with shown_or(lambda: desks.accounts.take_back_token(secret)):
+            put_json({"name": name, "token": secret}) if as_json else put(secret)
     if as_json:
-        put_json({"name": name, "token": secret})
         return
-    put(secret)
     said = mark(
         "The agent sends it as `Authorization: Bearer …`. It is not shown again; `sayso token revoke {name}` ends it."
     )

@@ -10,7 +10,7 @@ import click
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts, user_name
 from sayso.agent_guard import refuse_agents
 from sayso.cli.program import settings
-from sayso.cli.terminal import bold, draw_link, put, put_json, say
+from sayso.cli.terminal import bold, draw_link, put, put_json, say, shown_or
 from sayso.cli.texts import mark, plural, tr
 from sayso.clock import now_ms
 from sayso.config import Config, system_user
@@ -173,10 +173,10 @@ def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> N
 def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:
     token = accounts.redeem(accounts.make_link(name), device=A_SCRIPT)
     expires = iso_time(now_ms() + SESSION_LIFE)
+    with shown_or(lambda: accounts.sign_out(token)):
+        put_json({"token": token, "user": name, "expires_at": expires}) if as_json else put(token)
     if as_json:
-        put_json({"token": token, "user": name, "expires_at": expires})
         return
-    put(token)
     said = mark("Acts as {name} until {when}. It is not shown again; `sayso user revoke {name}` ends it.")
     say(tr(said, name=name, when=expires))
 

@@ -647,6 +647,9 @@ DELETE FROM refusals WHERE at < :before;
 INSERT INTO tokens (name, hash, user_name, project, created_at) VALUES (:name, :hash, :user_name, :project, :now)
 ON CONFLICT (name) DO NOTHING;
 
+-- name: drop_token
+DELETE FROM tokens WHERE hash = :hash;
+
 -- name: tokens
 SELECT * FROM tokens ORDER BY name;
 
