@@ -60,16 +60,25 @@ class Trust:
         return self._folder / f"{content_hash(os.fsencode(real(project)))[:32]}.json"
 
     def of(self, project: Path) -> TrustedProject:
-        found = _read(self.record(project))
+        try:
+            found = _read(_data(self.record(project)))
+        except OSError:
+            found = None
         folder = real(project)
         return found if found and found.folder == folder else TrustedProject(folder=folder)
 
+    def check(self, project: Path) -> None:
+        """An OSError where it cannot be read what was trusted in a project. Who only uses files takes that for a no."""
+        _data(self.record(project))
+
     def all(self) -> list[TrustedProject]:
+        """An OSError where not all that is trusted can be read."""
         try:
-            records = sorted(self._folder.glob("*.json"))
-        except OSError:
+            records = sorted(self._folder / name for name in os.listdir(self._folder) if name.endswith(".json"))
+        except FileNotFoundError:
             return []
-        found = [project for record in records if (project := _read(record)) and self.record(project.folder) == record]
+        told = [(each, _read(_data(each))) for each in records]
+        found = [project for each, project in told if project and self.record(project.folder) == each]
         return sorted(found, key=lambda project: project.folder)
 
     def give(self, trusted: TrustedProject) -> None:
@@ -117,11 +126,19 @@ def content_hash(data: bytes) -> str:
     return sha256(data)
 
 
-def _read(record: Path) -> TrustedProject | None:
+def _data(record: Path) -> bytes:
+    """Nothing where there is no note."""
+    try:
+        return record.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _read(note: bytes) -> TrustedProject | None:
     """What a note says. One that is not as it should be says nothing: doubt is a no."""
     try:
-        data = json.loads(record.read_bytes())
+        data = json.loads(note)
         files = {str(name): str(known) for name, known in data["files"].items()}
         return TrustedProject(folder=Path(str(data["project"])), files=files, since=int(data["since"]))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None

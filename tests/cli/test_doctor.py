@@ -105,6 +105,11 @@ def hidden_notes(machine: Machine) -> None:
     machine.monkeypatch.setattr(surroundings, "running", refused)  # no mode keeps root from reading a folder
 
 
+def closed_to_all(machine: Machine) -> None:
+    machine.home.state.mkdir(mode=0o700)
+    machine.monkeypatch.setattr(os, "access", lambda path, mode: False)  # no mode keeps root from reading a folder
+
+
 def taken_port(machine: Machine) -> None:
     other = machine.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     machine.monkeypatch.setenv("SAYSO_WEB_PORT", str(other.getsockname()[1]))
@@ -161,6 +166,10 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
     "a state folder that others can read": (
         open_to_others,
         *("state", "warning", "is open to others (drwxr-xr-x)", "chmod 700"),
+    ),
+    "a state folder that nobody can read": (
+        closed_to_all,
+        *("state", "fault", "cannot be read and written (drwx------), not by you either", "chmod 700"),
     ),
     "a folder that may not be read": (
         hidden_notes,

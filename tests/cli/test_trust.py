@@ -386,3 +386,21 @@ def test_a_project_that_brings_something_is_told_of_when_agents_may_run_there(ho
     assert told.code == 0
     assert "It brings 3 files that you have not trusted" in told.err
     assert f"sayso trust {clone}" in told.err
+
+
+def test_what_is_trusted_and_cannot_be_read_is_not_told_as_nothing(home: Home) -> None:
+    write(home, ".sayso/tools/deploy.json", TOOL)
+    digest = home.run("trust", "--show", "--json").data["digest"]
+    assert home.run("trust", "--digest", digest).code == 0
+    (note,) = (home.state / "trust").iterdir()
+    for hidden in (note, note.parent):  # no mode keeps root from reading one
+        hidden.rename(home.folder / "kept")
+        hidden.symlink_to(hidden.name)
+        for words in (("--list",), ("--show",), ("--revoke",), ("--list", "--json"), ("--digest", digest)):
+            ran = home.run("trust", *words)
+            assert (ran.code, ran.out) == (1, "")
+            assert str(hidden) in ran.error
+        assert tools(home) == set(), "doubt is a no"
+        hidden.unlink()
+        (home.folder / "kept").rename(hidden)
+    assert set(standings(home).values()) == {"trusted"}

@@ -94,6 +94,7 @@ class TrustWish:
         return relative_name(self.file, real(self.project)) if self.file else ""
 
     def look(self) -> Brought:
+        self.config.trust.check(self.project)
         seen = brought(self.config, self.project)
         if self.file is None:
             return seen
@@ -261,6 +262,7 @@ def _trusted_data(config: Config, project: TrustedProject) -> dict[str, Any]:
 
 def _revoke(wish: TrustWish) -> None:
     folder, trust = spelt_out(str(wish.project)), wish.config.trust
+    trust.check(wish.project)
     if wish.file is not None:
         known = trust.of(wish.project)
         if wish.name not in known.files:
