@@ -63,6 +63,7 @@ def running(home: Home, script: str) -> Iterator[tuple[subprocess.Popen[bytes], 
         env=home.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests may run under nohup
     )
     try:
         yield process, _begun(home)
@@ -158,13 +159,16 @@ def test_a_wrong_argument_is_refused_before_anything_runs(home: Home) -> None:
         assert desk.recent() == []
 
 
-def test_what_a_tool_writes_is_printed_as_it_comes_and_interrupting_it_ends_every_process(home: Home) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "closed"])
+def test_what_a_tool_writes_is_printed_as_it_comes_and_interrupting_it_ends_every_process(
+    home: Home, number: signal.Signals
+) -> None:
     with running(home, "echo first; sleep 300 & exec sleep 300") as (process, operation):
         children = _processes_of(operation)
         assert children
         assert process.stdout is not None
         assert process.stdout.readline() == b"first\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         process.communicate(timeout=SECONDS)
         assert process.returncode == 130
         assert not any(child.is_running() for child in children)

@@ -125,6 +125,20 @@ def test_a_tunnel_comes_with_the_inbox_under_its_address_and_leaves_with_it(
         assert wait_until(lambda: not [one for one in left if one.is_running() and one.status() != "zombie"], WAIT)
 
 
+def test_a_tunnel_whose_keeper_is_killed_ends_and_that_is_told(place: Place) -> None:
+    folder = put_stand_in(place, "cloudflared", CLOUDFLARED)
+    with web(place, folder, "--tunnel", "cloudflared") as process:
+        told_by(process)
+        left = tree_of(folder)
+        psutil.Process(os.getsid(left[0].pid)).kill()
+        assert wait_until(lambda: not [one for one in left if one.is_running() and one.status() != "zombie"], WAIT)
+        assert process.stderr is not None
+        while "nobody reaches this from elsewhere" not in (line := process.stderr.readline()):
+            assert line
+        process.terminate()
+        assert process.wait(WAIT) == 0
+
+
 def test_no_code_of_the_folder_that_it_is_started_in_is_run(place: Place) -> None:
     package = place.project / "sayso"
     package.mkdir(parents=True, exist_ok=True)

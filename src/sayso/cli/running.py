@@ -102,7 +102,8 @@ async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output
 def _cancel_on_signal() -> None:
     task = asyncio.current_task()
     assert task is not None
-    for number in (signal.SIGINT, signal.SIGTERM):
+    outlives_terminal = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as under nohup
+    for number in (signal.SIGINT, signal.SIGTERM, *(() if outlives_terminal else (signal.SIGHUP,))):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 

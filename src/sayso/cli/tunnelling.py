@@ -3,6 +3,7 @@ watched, and ends with it, however that ends."""
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import shutil
@@ -19,11 +20,14 @@ from sayso.cli.terminal import say
 from sayso.cli.texts import mark, tr
 from sayso.config import Config
 from sayso.errors import CannotListen, InvalidInput, Problem, ToolUnavailable
+from sayso.process_table import everyone
+from sayso.running import tree
 from sayso.text import one_line
 
 PATIENCE = 60.0
 """Seconds until the program must have said its address."""
 _KEPT_LINES = 6
+_LEAVE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +112,7 @@ def tunnel(name: str, inside: str) -> Iterator[str]:
             watched.ending = True
             ours.close()
             running.wait()
-            watched.join()
+            watched.join(_LEAVE_SECONDS)
 
 
 class _Watched:
@@ -120,9 +124,10 @@ class _Watched:
         self._found: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._counts = not program.after
         self._told = False
-        self._reading = threading.Thread(target=self._read, name="sayso-tunnel", daemon=True)
-        self._reading.start()
-        self.join = self._reading.join
+        reading, keeping = (threading.Thread(target=does, daemon=True) for does in (self._read, self._see_off))
+        reading.start()
+        keeping.start()
+        self.join = reading.join
 
     def address(self) -> str:
         """Where others find us, once the program has said it."""
@@ -151,6 +156,11 @@ class _Watched:
             text = mark("{program} has ended (exit code {n}), so nobody reaches this from elsewhere any more: {line}")
             say(tr(text, program=self._program.name, n=code, line=self._last[-1] if self._last else ""))
 
+    def _see_off(self) -> None:
+        """The program ends with its keeper; where that is killed, here: it leads a session, of which the program is."""
+        if self._running.wait() < 0:
+            tree.kill(process for process in everyone() if _session(process.pid) == self._running.pid)
+
     def _take(self, line: str) -> None:
         if line:
             self._last.append(one_line(line, 300))
@@ -162,3 +172,11 @@ class _Watched:
         if self._counts and (found := self._program.address.search(line)):
             self._told = True
             self._found.put(found[0])
+
+
+def _session(pid: int) -> int:
+    """That of a process; 0 of one that is gone."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
