@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 6_000
 MOST_LINES = 300
-_MOST_BRACKETS = 300
-"""Brackets that open nothing make the parser slow; no honest text of this length has as many."""
-_DEEPEST = 20
 _MOST_CODE = 4_000
 _WIDEST_CELL = 40
 _WORDS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.?!'])*")
@@ -65,16 +62,10 @@ def cut(text: str, most: int = MOST_CHARACTERS) -> Cut:
 @lru_cache(maxsize=256)
 def blocks(text: str) -> tuple[Block, ...]:
     """The text as Markdown; as it is where it is no sensible Markdown. Cut it before."""
-    if text.count("[") > _MOST_BRACKETS:
-        return _as_it_is(text)
-    try:
-        tokens = _parser().parse(text)
-    except RecursionError:
-        return _as_it_is(text)
-    # Deeper than this the parser leaves text out without a word.
-    if any(token.level >= _DEEPEST - 1 for token in tokens):
-        return _as_it_is(text)
-    return tuple(_Reader(tokens).blocks()) or _as_it_is(text)
+    from sayso.whole_markdown import parsed
+
+    tokens = parsed(_parser(), text)
+    return (() if tokens is None else tuple(_Reader(tokens).blocks())) or _as_it_is(text)
 
 
 def load_parser() -> None:
@@ -98,10 +89,9 @@ def _as_it_is(text: str) -> tuple[Block, ...]:
 @cache
 def _parser() -> MarkdownIt:
     # Loaded when it is first wanted: the empty inbox needs no parser, and starts sooner without.
-    from markdown_it import MarkdownIt
+    from sayso.whole_markdown import parser_of
 
-    options = {"html": False, "maxNesting": _DEEPEST}
-    parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    parser = parser_of()
     # An entity such as &#27; becomes its character while parsing, so what is shown is made safe after it.
     parser.core.ruler.push("printable", lambda state: _make_printable(state.tokens))
     return parser
@@ -231,10 +221,11 @@ def _code(token: Token) -> Content:
 
 
 def _table(rows: Sequence[Sequence[Content]], sides: Sequence[str]) -> Content:
-    """Rows in columns, the first one bold. Long cells are shortened. `sides` has the parser's style of each column."""
-    short = [[cell.truncate(_WIDEST_CELL, ellipsis=True) for cell in row] for row in rows]
-    widths = [max(cell.cell_length for cell in column) for column in zip_longest(*short, fillvalue=Content(""))]
-    lines = [_row(row, widths, sides) for row in short]
+    """Rows in columns, the first one bold. A long cell stands out of its column. `sides` has the parser's style of each
+    column."""
+    columns = zip_longest(*rows, fillvalue=Content(""))
+    widths = [max(min(cell.cell_length, _WIDEST_CELL) for cell in column) for column in columns]
+    lines = [_row(row, widths, sides) for row in rows]
     head = Content(lines[0].plain, [*lines[0].spans, Span(0, len(lines[0]), "bold")])
     return Content("\n").join([head, *lines[1:]])
 
@@ -244,6 +235,6 @@ def _row(row: Sequence[Content], widths: Sequence[int], sides: Sequence[str]) ->
 
 
 def _padded(cell: Content, width: int, side: str) -> Content:
-    room = width - cell.cell_length
+    room = max(width - cell.cell_length, 0)
     before = {"text-align:right": room, "text-align:center": room // 2}.get(side, 0)
     return (Content(" " * before) + cell).extend_right(room - before)

@@ -25,11 +25,10 @@ from markupsafe import Markup
 
 from sayso.text import one_line, printable
 from sayso.web.code_colours import COLOURS, line_html, of_language
+from sayso.whole_markdown import parsed, parser_of
 
 MOST_CHARACTERS = 10_000
 """The longest text that is shown in place; the whole of a longer one has a page of its own."""
-_MOST_BRACKETS = 500
-"""Brackets that open nothing make the parser slow; no honest text of this length has as many."""
 _MOST_ADDRESSES = 50
 """Of more addresses than these none becomes a link by itself: looking for them would be slow."""
 _HEADLINE_CHARACTERS = 1_000
@@ -69,7 +68,9 @@ def shown(text: str) -> ShownText:
     """A text as HTML, cut where it is too long."""
     kept = text[:MOST_CHARACTERS]
     safe = printable(kept)
-    html = _PARSER.render(safe) if _is_tame(safe) else f"<pre>{nh3.clean_text(safe)}</pre>"
+    tokens = parsed(_PARSER, safe)
+    plain = f"<pre>{nh3.clean_text(safe)}</pre>"
+    html = plain if tokens is None else _PARSER.renderer.render(tokens, _PARSER.options, {})
     return ShownText(html=Markup(_clean(html)), left_out=len(text) - len(kept))  # noqa: S704
 
 
@@ -96,9 +97,9 @@ def heading_of(text: str) -> Heading | None:
 def plain_line(text: str, width: int = 200) -> str:
     """The words of a text on one line, without its marks, and up to its first table: cells in a row tell nothing."""
     start = printable(text[:_HEADLINE_CHARACTERS])
-    if not _is_tame(start):
+    tokens = parsed(_PARSER, start)
+    if tokens is None:
         return one_line(start, width)
-    tokens = _PARSER.parse(start)
     before_tables = takewhile(lambda token: token.type != "table_open", tokens)
     return one_line(" ".join(_words(before_tables)) or " ".join(_words(tokens)) or start, width)
 
@@ -117,10 +118,6 @@ def with_code(text: str) -> Markup:
 
 def _whole_words(text: str, opening: str) -> str:
     return _WORD.sub(lambda word: f"{opening}{word[0]}</span>" if "-" in word[0] else word[0], escapeHtml(text))
-
-
-def _is_tame(text: str) -> bool:
-    return text.count("[") < _MOST_BRACKETS
 
 
 def _words(tokens: Iterable[Token]) -> Iterator[str]:
@@ -152,9 +149,13 @@ def _clean(html: str) -> str:
 
 
 def _own_names_unlinked(tag: str, name: str, value: str) -> str | None:
+    return None if name == "href" and _is_own_name(value) else value
+
+
+def _is_own_name(address: str) -> bool:
     """No link leads to a private name of an inbox: on another port, that server would be sent the session."""
-    spelt = re.sub(r"[^a-z0-9.-]", "", unicodedata.normalize("NFKC", unquote(value)).lower())
-    return None if name == "href" and _PRIVATE_NAME.search(spelt) else value
+    spelt = re.sub(r"[^a-z0-9.-]", "", unicodedata.normalize("NFKC", unquote(address)).lower())
+    return _PRIVATE_NAME.search(spelt) is not None
 
 
 def _heading(
@@ -179,6 +180,29 @@ def _link_addresses(state: StateCore) -> None:
         for link, text in pairwise(token.children or ()):
             if link.type == "link_open" and link.info == "auto" and text.content == link.attrGet("href"):
                 link.attrSet("class", _BARE)
+
+
+def _show_addresses(state: StateCore) -> None:
+    """An address that is no link of ours is told all the same."""
+    for token in state.tokens:
+        token.children = list(_without_links(token.children)) if token.children else token.children
+
+
+def _without_links(children: Sequence[Token]) -> Iterator[Token]:
+    address, label = "", ""
+    for child in children:
+        if child.type == "link_open":
+            address, label = str(child.attrGet("href")), ""
+            if address.partition(":")[0].lower() in _SCHEMES and not _is_own_name(address):
+                address = ""
+        label += child.content
+        is_told = child.type == "link_close" and address
+        if address and child.type in ("link_open", "link_close"):
+            child.tag, child.attrs = "span", {}
+        yield child
+        if is_told:
+            yield Token("text", "", 0, content=f" ({address})" if label != address else "")
+            address = ""
 
 
 def _mark_tasks(state: StateCore) -> None:
@@ -237,8 +261,7 @@ def _diff_line(line: str) -> str:
 
 def _parser() -> MarkdownIt:
     # Agents mean the line breaks they write.
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": True})
-    parser.enable(["table", "strikethrough"])
+    parser = parser_of(breaks=True, linkify=True)
     parser.core.ruler.enable("linkify")
     assert parser.linkify is not None
     # Only what is surely an address: `README.md` and `main.rs` are names of hosts as well.
@@ -246,6 +269,7 @@ def _parser() -> MarkdownIt:
     for schema in ("//", "ftp:", "mailto:"):
         parser.linkify.add(schema, None)
     parser.core.ruler.at("linkify", _link_addresses)
+    parser.core.ruler.push("unlinked", _show_addresses)
     parser.core.ruler.push("tasks", _mark_tasks)
     parser.core.ruler.push("columns", _align_columns)
     parser.disable(["image", "html_block", "html_inline"])
