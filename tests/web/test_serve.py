@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from email.utils import parsedate_to_datetime
 
+import psutil
 import pytest
 from tests.web.house import USER, WAIT, House, confirm, new_house
 
@@ -76,6 +77,7 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         b"GET /" + b"x" * 400_000,
         b"\r\n" * 200_000,
         HEALTH + b"X: y\r\n" * 100_000,
+        HEALTH + b"X: y\r\n" * 300 + b"\r\n",
     ],
     ids=[
         "no host",
@@ -88,6 +90,7 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         "url",
         "lines",
         "headers",
+        "many headers",
     ],
 )
 def test_a_request_that_could_be_read_in_two_ways_or_never_ends_is_refused(house: House, said: bytes) -> None:
@@ -162,6 +165,24 @@ def test_strangers_who_read_nothing_keep_nobody_out() -> None:
         assert house.web.call("GET", "/", cookie=cookie).status == 200
         assert house.web.call("GET", "/static/app.css").status == 200
         assert "Too many open files" not in house.web.said
+
+
+def test_what_strangers_send_before_its_turn_comes_takes_little_memory(house: House) -> None:
+    """Each reads nothing of what was asked for first, and goes on to send."""
+    first = b"GET /static/app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2
+    then = b"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 60000\r\n\r\n" + bytes(60_000)
+    server = psutil.Process(house.web.pid)
+    before = server.memory_info().rss
+    with ExitStack() as strangers:
+        for _ in range(60):
+            stranger = strangers.enter_context(socket.socket())
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stranger.settimeout(WAIT)
+            stranger.connect(("127.0.0.1", house.web.port))
+            stranger.sendall(first + then * 29)
+        for _ in range(20):
+            assert house.web.call("GET", "/healthz").status == 200
+        assert server.memory_info().rss - before < 50_000_000
 
 
 @pytest.mark.finding("F-33")

@@ -45,8 +45,10 @@ _READ_SECONDS = 30
 
 _MOST_UNFINISHED = 64 * 1024
 """Bytes of a request that may come without an end to its headers, or to a part of its body."""
-_MOST_AHEAD = 32
-"""How many requests may come on one connection before the first of them is answered."""
+_MOST_HEADERS = 200
+"""Of one request. A short one takes twenty times the memory that it takes on the way."""
+_MOST_AHEAD, _MOST_BYTES_AHEAD = 32, 64 * 1024
+"""How many requests, and bytes of them, may come on one connection behind one that is not answered yet."""
 
 _MOST_FILES = 8192
 _KEPT_FILES = 160
@@ -79,6 +81,8 @@ class HttpConnection(HttpToolsProtocol):
     """Whether something has come that is no HTTP. Nobody reads what follows."""
     _unfinished = 0
     """How many bytes of something have come whose end has not."""
+    _ahead = 0
+    """How many bytes have come of requests whose turn it is not yet."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -108,6 +112,8 @@ class HttpConnection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         # What comes after the body is nothing that a proxy in front of us has looked at.
         if not self._has_head:
+            if len(self.headers) == _MOST_HEADERS:
+                raise httptools.HttpParserError("too many headers")
             super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
@@ -121,12 +127,20 @@ class HttpConnection(HttpToolsProtocol):
         if self.pipeline:
             # Else nobody would notice that they hang up. What is kept for them is limited all the same.
             self.flow.resume_reading()
+            self._keep_ahead(len(self.url) + sum(len(name) + len(value) for name, value in self.headers))
         else:
             self._answered = self.cycle
 
     def on_body(self, body: bytes) -> None:
         self._unfinished = 0
+        if self.pipeline:
+            self._keep_ahead(len(body))
         super().on_body(body)
+
+    def _keep_ahead(self, size: int) -> None:
+        self._ahead += size
+        if self._ahead > _MOST_BYTES_AHEAD:
+            raise httptools.HttpParserError("too much at once")
 
     def on_message_complete(self) -> None:
         self._unfinished, self._is_whole = 0, True
@@ -139,6 +153,8 @@ class HttpConnection(HttpToolsProtocol):
         if self.pipeline:
             self._answered = self.pipeline[-1][0]
         super().on_response_complete()
+        if not self.pipeline:
+            self._ahead = 0
 
     def _be_patient(self) -> None:
         if self._patience:
@@ -203,6 +219,8 @@ class HttpConnection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._is_over = True
+        # Their turn does not come any more.
+        self.pipeline.clear()
         answered = self._answered
         if answered is None or answered.response_complete:
             super().send_400_response(msg)
