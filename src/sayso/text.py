@@ -20,6 +20,7 @@ _IGNORABLE = (
 _BLANK = "\u2028\u2029\u2800\ufff9-\ufffb\U00016fe4\U0001d159"
 _INVISIBLE = _IGNORABLE + _BLANK
 _UNSAFE = f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]"
+_ODD_BLANK = r"[^\S \t\n]"
 _LIKE_SPELT = r"<(?=U\+[0-9A-F]{4,6}>)"
 _UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_INVISIBLE}\ud800-\udfff]"
 _JOINER, _AS_EMOJI, _KEYCAP = "\u200d", "\ufe0f", "\u20e3"
@@ -41,6 +42,12 @@ def exact(text: str) -> str:
     """The same with no byte left out, and no two texts alike: also what ends a line in another way than by a newline is
     spelt out, and so is the `<` of what only looks like something spelt out."""
     return re.sub(f"{_UNSAFE}|{_LIKE_SPELT}", _spelt, text)
+
+
+def exact_words(text: str) -> str:
+    """The same of a command or a name, in which a blank other than the plain one ends no word, and looks as if it
+    did."""
+    return re.sub(f"{_UNSAFE}|{_LIKE_SPELT}|{_ODD_BLANK}", _spelt, text)
 
 
 def exact_diff(diff: str) -> str:

@@ -18,7 +18,7 @@ from sayso.permissions.action import Action, ActionKind, action_from, differing_
 from sayso.permissions.parts import parts_of
 from sayso.permissions.seen_file import SeenFile
 from sayso.permissions.words import command_line
-from sayso.text import exact, json_line, printable
+from sayso.text import exact, exact_words, json_line, printable
 
 HOSTILE = ["\x1b[31m", "\u202e", "\u200b", "\n[n]: /u 'x'", "```", "' ; rm -rf /", "\r", "\r\n", "\x00", "\t", "\\x1b"]
 WORDS = st.lists(st.one_of(st.text(max_size=12), st.sampled_from(HOSTILE)), max_size=4).map("".join)
@@ -92,7 +92,7 @@ def texts(value: object) -> Iterator[str]:
 
 def is_shown(text: str, seen: str) -> bool:
     """As it is, as a word of a shell, or as JSON: in each of them it can be read back."""
-    forms = (exact(text), command_line([text]), json_line(text)[1:-1])
+    forms = (exact(text), exact_words(text), command_line([text]), json_line(text)[1:-1])
     return any(form in seen for form in forms)
 
 
@@ -109,6 +109,15 @@ def test_every_text_that_is_used_is_shown_and_spelt_out(action: Action) -> None:
 
 def read(action: Action) -> dict[str, str]:
     return {part.label: part.text for part in parts_of(action)}
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2003", "\u202f", "\u3000"])
+def test_a_blank_that_ends_no_word_is_spelt_out_where_it_would_look_as_if_it_did(blank: str) -> None:
+    spelt = f"make<U+{ord(blank):04X}>test"
+    for tool, field in (("Bash", "command"), ("Write", "file_path"), ("Read", "file_path"), ("Grep", "path")):
+        action = wanted_action(Permission(tool=tool, given={field: f"make{blank}test", "content": ""}), "/srv", None)
+        assert spelt in read(action).values()
+    assert command_line([f"make{blank}test"]) == f"$'make\\u{ord(blank):04x}test'"
 
 
 MAKE: dict[str, Any] = {"argv": ["make", "all"], "program": ["/usr/bin/make"], "folder": "/srv/shop"}

@@ -15,7 +15,7 @@ from sayso.permissions import words
 from sayso.permissions.action import Action, ActionKind, action_from, rules_say
 from sayso.permissions.quorum_words import Say, in_words
 from sayso.records import record, replace
-from sayso.text import exact, exact_diff, json_block, json_line
+from sayso.text import exact, exact_diff, exact_words, json_block, json_line
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 
@@ -116,7 +116,7 @@ def _first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> It
         yield ActionPart(name=PartName.STDIN, text=exact(told.pop("stdin")))
     if _is_texts(told.get("files")):
         for path, text in told.pop("files").items():
-            yield ActionPart(name=PartName.FILE, about=exact(path), text=exact(text))
+            yield ActionPart(name=PartName.FILE, about=exact_words(path), text=exact(text))
     if _is_texts(told.get("environment")):
         lines = [f"{words.word(name)}={words.word(value)}" for name, value in told.pop("environment").items()]
         yield from [ActionPart(name=PartName.ENVIRONMENT, text="\n".join(lines), language="bash")] if lines else []
@@ -137,7 +137,7 @@ def _run_first(action: Action, told: dict[str, Any], programs: dict[str, str]) -
     if not isinstance(told.get("first"), list) or not all(map(_is_command, told["first"])):
         return
     for each in told.pop("first"):
-        about = "" if each["folder"] == action.folder else f"in {exact(each['folder'])}"
+        about = "" if each["folder"] == action.folder else f"in {exact_words(each['folder'])}"
         yield ActionPart(name=PartName.FIRST, about=about, text=words.command_line(each["argv"]), language="bash")
         yield from _program(each["argv"], dict(each), programs)
 
@@ -179,7 +179,8 @@ def _taken(told: dict[str, Any], key: str, name: PartName, language: str) -> Ite
     given = told.get("input")
     if isinstance(given, Mapping) and isinstance(text := given.get(key), str):
         told["input"] = {other: value for other, value in given.items() if other != key}
-        yield ActionPart(name=name, text=exact(text), language=language)
+        told_as = exact if name is PartName.PLAN else exact_words
+        yield ActionPart(name=name, text=told_as(text), language=language)
 
 
 def _edit(told: dict[str, Any]) -> Iterator[ActionPart]:
@@ -232,14 +233,15 @@ def _input(told: dict[str, Any]) -> Iterator[ActionPart]:
     del told["input"]
     texts = {key: value for key, value in given.items() if isinstance(value, str) and _PLAIN_NAME.fullmatch(key)}
     for key, text in texts.items():
-        yield ActionPart(name=PartName.INPUT, about=key, text=exact(text))
+        told_as = exact_words if key in words.SUBJECTS else exact
+        yield ActionPart(name=PartName.INPUT, about=key, text=told_as(text))
     if others := {key: value for key, value in given.items() if key not in texts}:
         yield ActionPart(name=PartName.INPUT, text=json_block(others), language="json")
 
 
 def _about(action: Action) -> Iterator[ActionPart]:
-    yield ActionPart(name=PartName.TOOL, text=exact(action.tool))
-    yield ActionPart(name=PartName.FOLDER, text=exact(action.folder))
+    yield ActionPart(name=PartName.TOOL, text=exact_words(action.tool))
+    yield ActionPart(name=PartName.FOLDER, text=exact_words(action.folder))
 
 
 def _rest(told: Mapping[str, Any]) -> Iterator[ActionPart]:

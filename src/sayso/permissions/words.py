@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sayso.text import counted, exact
+from sayso.text import counted, exact_words
 
 SUBJECTS = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query", "plan")
 """The fields of an agent's tool that say what it is about, the most telling first."""
@@ -19,7 +19,7 @@ def word(text: str) -> str:
     """One word of a command, quoted where its limits would not be seen, with everything spelt out."""
     import shlex  # gates that a rule decides do without
 
-    return shlex.quote(text) if exact(text) == text else f"$'{''.join(map(_escaped, text))}'"
+    return shlex.quote(text) if exact_words(text) == text else f"$'{''.join(map(_escaped, text))}'"
 
 
 def steps(number: int) -> str:
@@ -32,7 +32,7 @@ def _escaped(character: str) -> str:
         return f"\\{character}"
     if character in "\n\t":
         return {"\n": "\\n", "\t": "\\t"}[character]
-    if exact(character) == character:
+    if exact_words(character) == character:
         return character
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
