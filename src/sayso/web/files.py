@@ -31,6 +31,8 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "private, max-age=86400",
+    # Who signs out takes with them what the browser has kept.
+    "Vary": "Cookie",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -11,7 +12,7 @@ from typing import Literal
 from playwright.sync_api import FilePayload, Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.test_pictures import PNG, SECRET, photo
-from tests.web.house import House, select, text
+from tests.web.house import USER, House, select, text
 
 from sayso.asks.model import Answer, Ask, Attachment, NewAsk, NewAttachment, Option, Settler
 from sayso.asks.new_attachments import prepared
@@ -146,3 +147,19 @@ def test_options_with_pictures_and_previews_stand_side_by_side(house: House, sig
     page.goto(page.url.partition("/asks")[0] + "/")
     expect(page.locator(f'.row[data-ask="{ask.id}"] [data-row-answers]')).to_have_count(0)
     assert house.desk.attachment(ask.id, picture.kept.id)[1] == without_metadata(PNG)
+
+
+def test_who_signs_out_leaves_no_picture_behind_in_the_browser(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text("What does it look like?"))
+    added = house.desk.add_attachment(ask.id, USER, "a.png", PNG)
+    page = sign_in("/settings")
+    address = f"{page.url.rpartition('/')[0]}/asks/{ask.id}/files/{added.id}"
+    shown = page.goto(address)
+    assert shown
+    assert shown.ok
+    page.go_back()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(re.compile("/sign-in$"))
+    again = page.goto(address)
+    assert again
+    assert again.status == 401
