@@ -187,6 +187,7 @@ def test_a_document_that_does_not_fit_is_refused_with_the_reason(host: Documents
         (about(named, token_endpoint_auth_method="private_key_jwt"), 200, "wants a secret"),
         (about(named, padding="x" * LONGEST), 200, "longer than"),
         (b"no json", 200, "could not be had"),
+        (b"[" * 30_000, 200, "could not be had"),
         (about(named), 302, "answered 302"),
     ):
         host.put("/client", given, status)

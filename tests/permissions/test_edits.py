@@ -79,6 +79,12 @@ def test_a_cell_of_a_notebook_is_compared_only_when_it_is_certain_which(cell: di
         assert "no change" not in change.diff
 
 
+def test_a_notebook_that_is_nested_too_deeply_is_one_whose_text_is_not_known() -> None:
+    change = edits.change("NotebookEdit", {"notebook_path": "/n.ipynb", "new_source": "", "cell_id": "A"}, "[" * 99_999)
+    assert change
+    assert NOT_KNOWN in change.diff
+
+
 @pytest.mark.parametrize("every", [1, "true", "false", 0, None, []])
 def test_how_often_an_edit_is_made_is_not_guessed(every: object) -> None:
     edit = {"old_string": "a", "new_string": "b", "replace_all": every}

@@ -73,7 +73,7 @@ class ClientDocuments:
             return described(client_id, given, vouched_by=host)
         except InvalidInput as error:
             raise SignInRefused(f"The document at {host} does not fit: {error}.") from error
-        except (OSError, ValueError, http.client.HTTPException, NotificationFailed) as error:
+        except (OSError, ValueError, RecursionError, http.client.HTTPException, NotificationFailed) as error:
             why = error or type(error).__name__
             raise SignInRefused(f"The document at {host} could not be had ({why}).") from error
 

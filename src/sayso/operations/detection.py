@@ -76,7 +76,7 @@ class Detection:
         """What the model finds in these lines. Blocks for as long as it takes."""
         try:
             said = _said(self._ask(lines, environment), structured=self._log.structured_output)
-        except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException) as error:
+        except (OSError, ValueError, RecursionError, LookupError, TypeError, http.client.HTTPException) as error:
             return self.unseen(lines, _why(error))
         return [f"The model that watches this log says: {one_line(said, LONGEST_ALERT)}"] if said else []
 
@@ -152,6 +152,6 @@ def _why(error: Exception) -> str:
             return "it did not answer in time"
         case urllib.error.URLError() | http.client.HTTPException():
             return "it could not be reached"
-        case json.JSONDecodeError() | LookupError() | TypeError():
+        case json.JSONDecodeError() | RecursionError() | LookupError() | TypeError():
             return "its reply is not what an OpenAI-compatible service sends"
     return str(error)

@@ -135,7 +135,7 @@ def _cell(given: Mapping[str, Any], before: str | None) -> str | None:
         cells = json.loads(before or "")["cells"]
         (source,) = [cell["source"] for place, cell in enumerate(cells) if _is_meant(given, place, cell)]
         return source if isinstance(source, str) else "".join(source)
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
 
 

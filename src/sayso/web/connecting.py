@@ -138,7 +138,7 @@ async def register(request: Request) -> Response:
     server = await _server_of(request)
     try:
         given = json.loads(await read_strangers_body(request))
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     return _told(await site_of(request).do(server.register, given))
 

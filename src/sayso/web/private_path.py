@@ -42,7 +42,7 @@ class PrivatePath:
             await self._app(scope, receive, send)
         elif self._private.was_path(first):
             # People shared it once. By signing in they come to their own.
-            await RedirectResponse(f"/{quote(rest)}", 303)(scope, receive, send)
+            await RedirectResponse(f"/{quote(rest.lstrip('/'))}", 303)(scope, receive, send)
         elif self._private.is_path(first):
             await self._app({**scope, "root_path": f"/{first}", _DOOR: f"/{first}"}, receive, _below(f"/{first}", send))
         else:

@@ -33,7 +33,7 @@ def _words(result: str) -> str:
     try:
         told = json.loads(result)
         return "; ".join(", ".join(_parts(answer)) for answer in told["answers"])
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         return _TELLING.sub("", result)
 
 

@@ -233,6 +233,7 @@ def test_a_registration_is_told_what_holds_and_leaves_nothing_behind(
     assert (registered["token_endpoint_auth_method"], registered["scope"]) == ("none", "agent")
     assert "client_secret" not in registered
     assert http.post(f"{server.address}/oauth/register", content=b"x" * 70_000).status_code == 413
+    assert http.post(f"{server.address}/oauth/register", content=b"[" * 60_000).status_code == 400
     for page in ("https://evil.example", "null"):
         assert http.post(f"{server.address}/oauth/register", json={}, headers={"Origin": page}).status_code == 403
 
