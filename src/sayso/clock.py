@@ -14,3 +14,8 @@ FAR_FUTURE = 2**62
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def ticks_ms() -> int:
+    """Milliseconds since some moment of this process, for how long something took: nobody sets this clock."""
+    return time.monotonic_ns() // 1_000_000

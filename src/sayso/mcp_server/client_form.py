@@ -9,7 +9,7 @@ import logging
 
 from sayso.asks.model import CLIENT_FORM, Ask, Settler, State
 from sayso.asks.waiting import Waiting
-from sayso.clock import now_ms
+from sayso.clock import now_ms, ticks_ms
 from sayso.config import Config
 from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoError
 from sayso.mcp_server import elicit
@@ -46,8 +46,8 @@ class ClientForm:
             for _ in range(MOST_FORMS):
                 if form is None:
                     return
-                begun = now_ms()
-                form = await self._settle(await self._filled_in(form), now_ms() - begun)
+                begun = ticks_ms()
+                form = await self._settle(await self._filled_in(form), ticks_ms() - begun)
         except SaysoError as error:
             logger.info("The client's form is not available: %s", error)
 

@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 
 from sayso.bridge import in_thread
-from sayso.clock import now_ms
+from sayso.clock import now_ms, ticks_ms
 from sayso.dialects import swissarmyhammer as dialect
 from sayso.dialects.dialect import ToolReply
 from sayso.errors import FormUnavailable, HistoryError, InvalidInput, ProtocolError, SaysoError, StoreError
@@ -43,10 +43,10 @@ class QuestionCalls:
             question = dialect.read_question(ctx.arguments)
             form = Form(message=question, schema=dialect.form_schema(question))
             if not ctx.comes_again:
-                begun, reply = now_ms(), await elicit.show(ctx, form)
-                if reply.action == "accept" and self._is_too_fast(now_ms() - begun):
-                    begun, reply = now_ms(), await elicit.show(ctx, elicit.once_more(form))
-                return await self._take(ctx, question, reply, now_ms() - begun)
+                begun, reply = ticks_ms(), await elicit.show(ctx, form)
+                if reply.action == "accept" and self._is_too_fast(ticks_ms() - begun):
+                    begun, reply = ticks_ms(), await elicit.show(ctx, elicit.once_more(form))
+                return await self._take(ctx, question, reply, ticks_ms() - begun)
             return await self._modern(ctx, question, form)
         except InvalidInput as error:
             return _invalid(error)
