@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -29,8 +29,25 @@ def prepared_file(path: Path, data: bytes, *, new_mode: int = 0o600) -> Iterator
         if path.exists() and not path.is_symlink():
             beside.chmod(stat.S_IMODE(path.stat().st_mode))
         yield beside
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk names none
+        raise
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_or_none(path: Path) -> Iterator[None]:
+    """Write a file that is not there yet. Where that fails, as on a full disk, no part of it stays."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()
+        error.filename = error.filename or str(path)
+        raise
 
 
 def read_regular(path: Path, most: int) -> bytes:

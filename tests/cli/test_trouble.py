@@ -142,3 +142,15 @@ def test_an_option_without_its_value_names_the_help_of_its_command(home: Home, c
     assert ran.code == 2
     assert ran.error == f"Error: Option '{option}' requires an argument."
     assert ran.err.splitlines()[-1] == f"Try 'sayso {' '.join(words).removesuffix(' abc')} -h' for help."
+
+
+@pytest.mark.parametrize("words", ["tools init git", "tools init git --user", "install claude-code"])
+def test_a_full_disk_is_named_with_the_file_and_leaves_no_part_of_one(home: Home, words: str) -> None:
+    (home.folder / ".claude.json").write_text('{"a": 1}')
+    before = {path for path in home.folder.rglob("*") if path.is_file()}
+    full = ["sh", "-c", f"ulimit -f 0; exec {BIN / 'sayso'} {words}"]
+    ran = subprocess.run(full, capture_output=True, cwd=home.project, env=home.env, text=True, timeout=SECONDS)
+    assert ran.returncode == 1
+    assert "File too large" in ran.stderr
+    assert str(home.folder) in ran.stderr
+    assert {path for path in home.folder.rglob("*") if path.is_file()} == before

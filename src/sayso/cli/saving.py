@@ -9,6 +9,7 @@ from sayso.asks.model import Ask
 from sayso.cli.terminal import put, say
 from sayso.cli.texts import tr
 from sayso.errors import InvalidInput, Problem
+from sayso.files import whole_or_none
 from sayso.text import printable, quoted
 
 
@@ -23,7 +24,7 @@ def save_files(desk: AskDesk, ask: Ask, folder: str) -> None:
         data = desk.attachment(ask.id, each.id)[1]
         try:
             place.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as file:
+            with whole_or_none(path), path.open("xb") as file:
                 path.chmod(0o600)
                 file.write(data)
         except OSError as error:

@@ -15,6 +15,7 @@ from sayso.cli.texts import mark, plural, tr
 from sayso.config import NETWORKS, SANDBOXES, Config
 from sayso.dialects.ahma import catalog_here, own_names_by
 from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.files import whole_or_none
 from sayso.records import replace
 from sayso.text import did_you_mean, one_line, printable, spelt_out
 from sayso.toolfiles.catalog import CommandTool
@@ -212,7 +213,7 @@ def _write_new(file: Path, like: Path) -> bytes:
     """What was written; nothing where there is a file already."""
     data = like.read_bytes()
     try:
-        with file.open("xb") as opened:
+        with whole_or_none(file), file.open("xb") as opened:
             opened.write(data)
     except FileExistsError:
         say(tr("{file} is there already and was left alone.", file=file))

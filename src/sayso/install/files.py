@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sayso.errors import CannotEdit
-from sayso.files import read_regular, replace_file
+from sayso.files import read_regular, replace_file, whole_or_none
 
 BOM = "\ufeff"
 MOST_BYTES = 256 * 1024 * 1024
@@ -59,7 +59,8 @@ def back_up(path: Path) -> Path:
         copy = path.with_name(f"{path.name}.before-sayso" + (f"-{number}" if number > 1 else ""))
         if not copy.exists():
             try:
-                shutil.copy2(path, copy)
+                with whole_or_none(copy):
+                    shutil.copy2(path, copy)
             except OSError as error:
                 raise CannotEdit(f"cannot be copied to {copy.name} ({error.strerror}), so it is left alone.") from error
             return copy
