@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -172,6 +173,34 @@ def test_what_a_tool_writes_is_printed_as_it_comes_and_interrupting_it_ends_ever
         process.communicate(timeout=SECONDS)
         assert process.returncode == 130
         assert not any(child.is_running() for child in children)
+
+
+def test_running_a_tool_does_not_end_what_goes_on_without_its_agent(home: Home) -> None:
+    with running(home, "exec sleep 300") as (process, operation):
+        children = _processes_of(operation)
+        process.kill()
+        process.wait(SECONDS)
+        assert home.run("tools", "run", "sleeper", "script=echo hello").out == "hello\n"
+        assert all(child.is_running() for child in children)
+        assert "was cancelled" in home.run("ops", "cancel", operation.id[:8]).err
+        assert not any(child.is_running() for child in children)
+
+
+def test_a_copy_of_the_state_leaves_what_the_original_runs_and_keeps_alone(home: Home) -> None:
+    copy, moved = home.folder / "copy", home.folder / "moved"
+    with running(home, "echo first; exec sleep 300") as (process, operation):
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"first\n"
+        children, short = _processes_of(operation), operation.id[:8]
+        shutil.copytree(home.state, copy, ignore=shutil.ignore_patterns("bell"))
+        tried = {"SAYSO_STATE_DIR": str(copy), "SAYSO_KEEP_OPERATIONS": "1ms"}
+        assert "It had ended already: lost." in home.run("ops", "cancel", short, **tried).err
+        assert home.run("tools", "run", "sleeper", "script=echo hello", **tried).out == "hello\n"
+        assert all(child.is_running() for child in children)
+        assert home.run("ops", "output", short).out == "first\n"
+        assert "was cancelled" in home.run("ops", "cancel", short).err
+    home.state.rename(moved)
+    assert home.run("ops", "output", short, SAYSO_STATE_DIR=str(moved)).out == "first\n"
 
 
 def test_a_person_sees_watches_and_cancels_what_runs(home: Home) -> None:

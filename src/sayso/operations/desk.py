@@ -267,7 +267,12 @@ class OperationDesk(DetachedDesk[Operation]):
         return operation
 
     def _read(self, tx: Transaction, row: Row) -> Operation:
-        return rows.read(row)
+        operation = rows.read(row)
+        own = self.folder_of(operation.id)
+        # The state may have been moved, or be a copy: what it has itself is its own.
+        if operation.folder != own and operation.host == self._host and own.is_dir():
+            return replace(operation, folder=own)
+        return operation
 
     def _columns(self, process: Operation) -> dict[str, Any]:
         return rows.changes(process)

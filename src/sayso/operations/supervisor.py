@@ -168,8 +168,10 @@ class OperationSupervisor:
         return not whole.operation.background
 
     async def stop(self) -> None:
-        """Cancel everything and return when no process of any command is left."""
-        await self._drop(list(self.jobs.values()), STOPPED)
+        """Cancel all that was begun here, and return when no process of it is left. What was only taken over goes on by
+        itself."""
+        process = self._store.bell().process
+        await self._drop([job for job in self.jobs.values() if job.operation.server == process], STOPPED)
         await in_thread(self._starter.spawner.stop)
         await self._close()
 

@@ -123,10 +123,20 @@ def read_status(folder: Path) -> Status | None:
 
 def read_runner(folder: Path) -> RunnerName | None:
     """Who runs the command, or None when it never started, or nobody can tell any more."""
+    mark = tree.mark_of(str(folder))
     try:
-        return RunnerName(**{"mark": tree.mark_of(str(folder)), **json.loads(files.read_runner(str(folder)))})
+        runner = RunnerName(**{"mark": mark, **json.loads(files.read_runner(str(folder)))})
     except (FileNotFoundError, *NOT_WHOLE):
         return None
+    return None if runner.mark != mark and _is_copied(folder, runner.mark) else runner
+
+
+def _is_copied(folder: Path, mark: str) -> bool:
+    """Whether this is a copy of the folder that the mark names, which is still there: its runner works for that one."""
+    try:
+        return not folder.samefile(mark)
+    except OSError:
+        return False
 
 
 def has_begun(folder: Path) -> bool:

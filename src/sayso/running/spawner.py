@@ -17,7 +17,7 @@ from sayso import process_table
 from sayso.errors import SpawnerUnavailable
 from sayso.running import tree
 from sayso.running.command import KILL_SECONDS
-from sayso.running.folder import Status, cancel
+from sayso.running.folder import Status
 from sayso.running.launch import Launch
 from sayso.running.pool import CLOSE_SECONDS, START_SECONDS, RunnerPool
 from sayso.running.runner import COMPARE, CONFINE
@@ -71,15 +71,14 @@ class Spawner:
             return tuple(runner.pid for pool in self._pools for runner in pool.idle)
 
     def stop(self) -> None:
-        """Cancel every operation, adopted ones too, and return when no process of any is left."""
+        """Cancel every operation that was started here, and return when no process of any is left."""
         pools, adopted, idle = self._close()
+        _let_go(adopted)
         busy = [runner for pool in pools for runner in pool.busy]
         names = [(runner.pid, process_table.started(runner.pid)) for runner in (*busy, *idle)]
-        for folder in adopted:
-            cancel(folder)
         for runner in busy:
             runner.cancel()
-        ends = [*adopted.values(), *(runner.ended for runner in busy if runner.given)]
+        ends = [runner.ended for runner in busy if runner.given]
         wait_for_all(ends, timeout=self._longest_grace + KILL_SECONDS + CLOSE_SECONDS)
         for pool in pools:
             pool.join(CLOSE_SECONDS)
@@ -92,9 +91,7 @@ class Spawner:
         for pool in pools:
             for runner in pool.busy:
                 runner.leave(LEFT)
-        for ended in adopted.values():
-            with contextlib.suppress(InvalidStateError):
-                ended.set_exception(SpawnerUnavailable(LEFT))
+        _let_go(adopted)
         for pool in pools:
             pool.join(CLOSE_SECONDS)
 
@@ -129,11 +126,18 @@ class Spawner:
         except OSError as error:
             raise SpawnerUnavailable(f"No command can be started now: {error}. Try again later.") from error
 
-    def _close(self) -> tuple[list[RunnerPool], dict[Path, Future[Status]], list[RunnerLine]]:
+    def _close(self) -> tuple[list[RunnerPool], list[Future[Status]], list[RunnerLine]]:
         """Start nothing more. What there was: the pools, the adopted operations, and the runners that were idle."""
         with self._lock:
             self._closed = True
             idle = [runner for pool in self._pools for runner in pool.idle]
             for pool in self._pools:
                 pool.close()
-            return list(self._pools), dict(self._adopted), idle
+            return list(self._pools), list(self._adopted.values()), idle
+
+
+def _let_go(adopted: list[Future[Status]]) -> None:
+    """Commands that others have started go on."""
+    for ended in adopted:
+        with contextlib.suppress(InvalidStateError):
+            ended.set_exception(SpawnerUnavailable(LEFT))

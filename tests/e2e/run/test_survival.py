@@ -111,6 +111,26 @@ def test_an_operation_goes_on_after_its_client_has_left_and_its_result_is_not_lo
         assert unseen not in [each["id"] for each in after.get("finished", [])]
 
 
+def test_a_command_that_goes_on_without_its_server_is_not_ended_with_another_one(place: Place) -> None:
+    background(place)
+    token = fresh_token()
+    with worker(place) as one:
+        running = one.start("bg", script=f"sleep {token}")
+    assert one.exit_code == 0
+    with worker(place) as other:
+        own = fresh_token()
+        begun = other.start("bg", script=f"sleep {own}")
+        eventually(lambda: other.status(begun)["status"] == "running")
+        assert other.status(running)["status"] == "running"
+        other.server.terminate()
+        other.server.wait(30)
+    assert gone(own)
+    assert with_argument(token)
+    with worker(place) as last:
+        assert "was cancelled" in text_of(last.do("cancel", id=running))
+        assert gone(token)
+
+
 @pytest.mark.finding("F-44")
 def test_a_command_that_ended_while_no_server_ran_ended_when_it_did_and_not_when_it_was_found(place: Place) -> None:
     background(place)
