@@ -102,7 +102,7 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
             config = desks.config = replace(config, web_url=reached)
         address = serve.address(config, listening.getsockname()[1])
         mcp = McpOverHttp(desks)
-        built = app.build(desks, address=inside, routes=mcp.routes, lifespans=[mcp.running])
+        built = app.build(desks, address=inside, routes=mcp.routes, direct=mcp.direct, lifespans=[mcp.running])
         with noted(config, ServedAt(address=address, inside=inside, port=listening.getsockname()[1])):
             page = bold(people_at(address, accounts.private_name(name)))
             say(tr("Sayso is at {page}    Ctrl-C stops it.", page=page))

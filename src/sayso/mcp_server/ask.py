@@ -202,7 +202,7 @@ class HeldCall:
         config = self._calls.config
         limit = None if self._calls.strict else call_limit(self._held.ask.asker.client, self._meta, config)
         waited = now_ms() - self._held.ask.created_at
-        beside = self._form.stay_open if self._form else None
+        beside = self._form.stay_open if self._form and self._form.opens_at_once else None
         async with held_call(self._ctx, self._calls.backend, limit, waited, beside) as patience:
             try:
                 return await self._waiting.outcome(self._held)

@@ -41,7 +41,7 @@ class ClientForm:
 
     async def stay_open(self) -> None:
         """Show it until it settles the ask or is given up. It is one way among others: the inbox goes on."""
-        form = self._form if self.opens_at_once else None
+        form = self._form
         try:
             for _ in range(MOST_FORMS):
                 if form is None:

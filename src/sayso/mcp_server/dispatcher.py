@@ -43,9 +43,6 @@ class Dispatcher:
         self._waiting: dict[RequestId, asyncio.Future[Mapping[str, Any]]] = {}
         self._beside = BackgroundTasks()
         self._closed = False
-        self.idle = asyncio.Event()
-        """Set while nothing is being served."""
-        self.idle.set()
 
     def take(self, events: Iterable[Event], exchange: Any = None) -> list[Send]:
         """Do what came of a message. What is returned is to be sent by whoever calls, in this order."""
@@ -103,11 +100,14 @@ class Dispatcher:
             await self._transport.say(event.message, event.about)
         for request in list(self._cancellable):
             self._cancel(request)
+        await self.idle()
+
+    async def idle(self) -> None:
+        """Until nothing is being served. Endless: a person may be asked."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     def _start(self, request: Request) -> None:
-        self.idle.clear()
         task = asyncio.get_running_loop().create_task(self._serve(request))
         self._cancellable[request] = task
         self._tasks.add(task)
@@ -116,8 +116,6 @@ class Dispatcher:
     def _ended(self, request: Request, task: asyncio.Task[None]) -> None:
         self._cancellable.pop(request, None)
         self._tasks.discard(task)
-        if not self._tasks:
-            self.idle.set()
 
     def _cancel(self, request: Request) -> None:
         if task := self._cancellable.pop(request, None):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -74,11 +73,15 @@ class Endpoint:
 
     async def serve(self, exchange: Exchange) -> None:
         """One request, until its response is complete or nobody listens any more."""
-        with self._entered(exchange):
-            try:
-                await self._serve(exchange)
-            except ProtocolError as error:
-                await exchange.refuse(_error(400, error))
+        self.exchanges.add(exchange)
+        self._called.set()
+        try:
+            await self._serve(exchange)
+        except ProtocolError as error:
+            await exchange.refuse(_error(400, error))
+        finally:
+            self.exchanges.discard(exchange)
+            self._fewer.set()
 
     def cut(self, which: Callable[[Exchange], bool], instead: Callable[[], Response], why: str = "") -> None:
         """End exchanges at once; those that have begun, with `why`."""
@@ -106,16 +109,6 @@ class Endpoint:
     async def end_sessions(self, tokens: Collection[str]) -> None:
         for session in self.sessions.of(tokens):
             await self._end(session)
-
-    @contextmanager
-    def _entered(self, exchange: Exchange) -> Iterator[None]:
-        self.exchanges.add(exchange)
-        self._called.set()
-        try:
-            yield
-        finally:
-            self.exchanges.discard(exchange)
-            self._fewer.set()
 
     async def _serve(self, exchange: Exchange) -> None:
         version = exchange.headers.get(headers.VERSION)
@@ -384,7 +377,7 @@ async def _leave_to(exchange: Exchange, session: HttpSession, named: str | int) 
         if other is not exchange and any(request.id == named for request in other.requests):
             other.cut(refusal(409, "This call was resumed by another request."))
             async with Patience(_LEAVE_SECONDS):
-                await other.ended.wait()
+                await other.end()
 
 
 def _handshake_status(answer: Json) -> int:

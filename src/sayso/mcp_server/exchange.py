@@ -6,9 +6,7 @@ An answer counts as handed over once the system has taken it, on a connection th
 from __future__ import annotations
 
 import asyncio
-import itertools
 import secrets
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.datastructures import Headers
@@ -54,15 +52,15 @@ class Exchange:
         """Makes the id by which a client finds its way back to a call that has come to a state; None: it cannot."""
         self.when_over: Callable[[Exchange], None] = lambda _: None
         """Told as soon as nobody listens any more."""
-        self.ended = asyncio.Event()
         self._scope, self._receive, self._send = scope, receive, send
         self._cut = Patience()
         self._instead: Response | None = None
         self._why = ""
-        self._said: deque[tuple[Json, Request | None]] = deque()
-        self._news = asyncio.Event()
-        self._id = self._shown_id = ""
-        self._numbers = (f"{secrets.token_hex(4)}-{number}" for number in itertools.count(1))
+        self._said: list[tuple[Json, Request | None]] = []
+        self._news: asyncio.Future[None] | None = None
+        self._end_awaited: asyncio.Event | None = None
+        self._id = self._shown_id = self._tag = ""
+        self._numbered = 0
         self._begun = self._complete = self._over = False
 
     # What comes in
@@ -91,7 +89,7 @@ class Exchange:
         """Have this sent: an answer, or something on the way to it."""
         if not self._over:
             self._said.append((message, about))
-            self._news.set()
+            self._ring()
         elif about and _is_answer(message):
             about.lost()
 
@@ -99,7 +97,7 @@ class Exchange:
         """Let the client keep what a call has come to: if the stream breaks, that is where the call is resumed."""
         if self.bookmark and not self._over:
             self._id = self.bookmark(state)
-            self._news.set()
+            self._ring()
 
     async def refuse(self, response: Response) -> None:
         """Answer with this and nothing else."""
@@ -141,7 +139,14 @@ class Exchange:
         finally:
             watching.cancel()
             self._end()
-            self.ended.set()
+            if self._end_awaited:
+                self._end_awaited.set()
+
+    async def end(self) -> None:
+        """Until its response is complete, or nobody is there for it. Endless by itself: whoever waits sets the
+        limit."""
+        self._end_awaited = self._end_awaited or asyncio.Event()
+        await self._end_awaited.wait()
 
     async def _answer(self, status_of: Callable[[Json], int], patience: float) -> None:
         if await self._wait(patience) and self.owed == 1 and self._said and _is_answer(self._said[0][0]):
@@ -150,7 +155,7 @@ class Exchange:
             await self._stream()
 
     async def _answer_as_json(self, status_of: Callable[[Json], int]) -> None:
-        message, about = self._said.popleft()
+        message, about = self._said.pop(0)
         data = encode(message)
         named = {"content-type": headers.JSON, "content-length": str(len(data))}
         await self._begin(status_of(message), named)
@@ -174,7 +179,7 @@ class Exchange:
 
     async def _send_next(self) -> bool:
         """Send one message; whether it was the last."""
-        message, about = self._said.popleft()
+        message, about = self._said.pop(0)
         if not _is_answer(message):
             await self._put(events.event(message, self._event_id(self._id)))
             return False
@@ -184,7 +189,11 @@ class Exchange:
 
     def _event_id(self, mark: str) -> str:
         """An id that no other event of the session has, with the mark that matters."""
-        return f"{mark}{events.AFTER_MARK}{next(self._numbers)}" if mark else ""
+        if not mark:
+            return ""
+        self._tag = self._tag or secrets.token_hex(4)
+        self._numbered += 1
+        return f"{mark}{events.AFTER_MARK}{self._tag}-{self._numbered}"
 
     async def _hand_over(self, data: bytes, about: Request | None) -> None:
         """Send an answer and see it gone, before the response ends: from then on a loss could not be told from an
@@ -201,10 +210,14 @@ class Exchange:
     async def _wait(self, seconds: float) -> bool:
         """Until there is something to be sent, but not for longer than this. Whether there is."""
         if not self._has_news:
-            self._news.clear()
+            self._news = asyncio.get_running_loop().create_future()
             async with Patience(seconds):
-                await self._news.wait()
+                await self._news
         return self._has_news
+
+    def _ring(self) -> None:
+        if self._news and not self._news.done():
+            self._news.set_result(None)
 
     @property
     def _has_news(self) -> bool:
@@ -237,7 +250,7 @@ class Exchange:
             return
         self._over = True
         self._said.clear()
-        self._news.set()
+        self._ring()
         self.when_over(self)
         for request in self.requests:
             request.lost()

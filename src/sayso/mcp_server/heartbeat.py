@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from sayso.bridge import Patience
+from sayso.bridge import BackgroundTasks, Patience
 from sayso.clients import has_progress
-from sayso.errors import SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
 
@@ -25,31 +24,22 @@ async def held_call(
 ) -> AsyncIterator[Patience]:
     """Around what a call waits for: it ends without a word when its client's patience does, after `limit` seconds, or
     when this process stops. `beside` is done meanwhile."""
-    trouble: SaysoError | None = None
-    async with asyncio.TaskGroup() as tasks:
-        meanwhile = [tasks.create_task(beat(ctx, ctx.meta, backend.config.heartbeat, waited_ms))]
-        if beside:
-            meanwhile.append(tasks.create_task(beside()))
+    meanwhile = BackgroundTasks()
+    if has_progress(ctx.meta):
+        meanwhile.start(beat(ctx, backend.config.heartbeat, waited_ms))
+    if beside:
+        meanwhile.start(beside())
+    try:
         async with Patience(limit) as patience:
             with backend.until_stopped(patience):
-                try:
-                    yield patience
-                except SaysoError as error:
-                    # Told afterwards: a task group would make a group of it.
-                    trouble = error
-        for each in meanwhile:
-            each.cancel()
-    if trouble:
-        raise trouble
+                yield patience
+    finally:
+        await meanwhile.cancel()
 
 
-async def beat(
-    ctx: CallContext, meta: Mapping[str, Any], every_ms: int, waited_ms: int = 0, total: int | None = None
-) -> None:
-    """Endless until cancelled. The number only rises, also over the rounds of one call: `waited_ms` were before.
-    `total` is for how many seconds the call is held at most."""
-    if not has_progress(meta):
-        return
+async def beat(ctx: CallContext, every_ms: int, waited_ms: int = 0, total: int | None = None) -> None:
+    """Endless until cancelled, for a client that wants to hear of progress. The number only rises, also over the rounds
+    of one call: `waited_ms` were before. `total` is for how many seconds the call is held at most."""
     begun = time.monotonic() - max(waited_ms, 0) / 1000
     while True:
         await asyncio.sleep(every_ms / 1000)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sayso.accounts import AgentToken
 from sayso.asks.model import Asker
@@ -68,7 +68,12 @@ class McpOverHttp:
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
+        """What also people reach, below a path of their own."""
         return (Route("/mcp", self), Route("/mcp/", self), *self._probes.routes)
+
+    @property
+    def direct(self) -> Mapping[str, ASGIApp]:
+        return {"/mcp": self, "/mcp/": self}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request at /mcp."""

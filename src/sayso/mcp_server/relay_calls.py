@@ -18,6 +18,7 @@ from sayso.agents import relay_file
 from sayso.agents.relay_file import RelayFile
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.bridge import BackgroundTasks, Patience, in_thread, seen_through
+from sayso.clients import has_progress
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import promptmanager, relay
@@ -67,7 +68,8 @@ class RelayCalls:
         except InvalidInput as error:
             return result(tool.refuse(error))
         beside = BackgroundTasks()
-        beside.start(beat(ctx, ctx.meta, self._config.heartbeat, 0, self._relay.timeout))
+        if has_progress(ctx.meta):
+            beside.start(beat(ctx, self._config.heartbeat, 0, self._relay.timeout))
         try:
             return await self._told(replace(new, timeout_ms=self._relay.timeout * 1000))
         finally:

@@ -92,7 +92,7 @@ class StdioTransport:
                 async for line in inbound:
                     await self._send(dispatcher.take(_understood(connection, line)))
                 if inbound.is_file:
-                    await dispatcher.idle.wait()  # endless: a person may be asked
+                    await dispatcher.idle()
             finally:
                 inbound.end()
                 await seen_through(self._finish(dispatcher))

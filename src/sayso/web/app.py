@@ -6,11 +6,12 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 from sayso.bridge import BackgroundTasks, endless, in_thread
 from sayso.desks import Desks
@@ -105,10 +106,15 @@ async def _keeping_up(desks: Desks) -> AsyncIterator[None]:
 
 
 def build(
-    desks: Desks, *, address: str, routes: Sequence[BaseRoute] = (), lifespans: Sequence[Lifespan] = ()
+    desks: Desks,
+    *,
+    address: str,
+    routes: Sequence[BaseRoute] = (),
+    direct: Mapping[str, ASGIApp] = MappingProxyType({}),
+    lifespans: Sequence[Lifespan] = (),
 ) -> Starlette:
-    """The web inbox on desks that are open, with further routes and what these need to run. `address` is where
-    programs on this machine reach it.
+    """The web inbox on desks that are open, with further routes, what is served `direct` at a path of its own, and what
+    these need to run. `address` is where programs on this machine reach it.
 
     When it stops, the event streams end first, then the lifespans, the last one first.
     """
@@ -145,7 +151,7 @@ def build(
     app = Starlette(
         routes=[*routes, *relay.routes, *all_routes()],
         middleware=[
-            Middleware(HostGuard, names=site.names),
+            Middleware(HostGuard, names=site.names, direct=direct),
             Middleware(PrivatePath, private=site.names.private, keeps_cookies=site.names.keeps_cookies),
         ],
         exception_handlers={

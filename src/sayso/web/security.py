@@ -140,10 +140,11 @@ def is_loopback(host: str | None) -> bool:
 
 
 class HostGuard:
-    """Middleware that refuses foreign names and pages, and sets the headers of every response."""
+    """Middleware that refuses foreign names and pages, and sets the headers of every response. What lies at one of the
+    `direct` paths is called right from here: agents call often and wait long, and need none of what pages do."""
 
-    def __init__(self, app: ASGIApp, *, names: Names) -> None:
-        self._app, self._names = app, names
+    def __init__(self, app: ASGIApp, *, names: Names, direct: Mapping[str, ASGIApp]) -> None:
+        self._app, self._names, self._direct = app, names, direct
         self._named = lru_cache(maxsize=64)(names.named)
         headers = dict(HEADERS)
         if names.public and names.public.scheme == "https":
@@ -160,7 +161,7 @@ class HostGuard:
                 _add(message, self._headers)
             await send(message)
 
-        answer = self._refusal(scope) or self._app
+        answer = self._refusal(scope) or self._direct.get(scope["path"], self._app)
         await answer(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
