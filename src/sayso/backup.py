@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from sayso import chain
@@ -31,6 +31,7 @@ Progress = Callable[[str, int], None]
 """Told of a table, and how many of its rows are copied by now."""
 
 _TELL_EVERY = 1_000
+_WORKPLACE, _STORE = ".sayso-copy-", "sayso.db"
 _MADE_AT = "backed_up_at"
 """In `meta` of a backup, and nowhere else: when it was made."""
 COUNTED = ("asks", "operations", "projects", "runs", "users", "tokens", "permission_log")
@@ -93,8 +94,8 @@ def restore(config: Config, file: Path, before: Path | None, person: str, progre
 def _into_file(tx: Transaction, file: Path, progress: Progress) -> Count:
     """Whole or not at all: a backup that was cut short must not look like one."""
     try:
-        with tempfile.TemporaryDirectory(prefix=".sayso-", dir=file.parent) as folder:
-            beside = Path(folder) / "sayso.db"
+        with _workplace(file.parent) as folder:
+            beside = folder / _STORE
             with closing(open_file(beside)) as backup:
                 rows = backup.write(lambda made: _as_backup(tx, made, progress))
             os.link(beside, file)
@@ -103,6 +104,34 @@ def _into_file(tx: Transaction, file: Path, progress: Progress) -> Count:
         raise BackupRefused(f"{spelt_out(str(file))} is there already. Name another file.") from error
     except OSError as error:
         raise BackupRefused(f"{spelt_out(str(file))} cannot be made: {error.strerror}. Name another file.") from error
+
+
+@contextmanager
+def _workplace(parent: Path) -> Iterator[Path]:
+    """A folder for a copy that is not whole yet. What copies have left beside it that were killed is taken away."""
+    for left in parent.glob(f"{_WORKPLACE}*"):
+        with suppress(OSError), ExitStack() as held:
+            held.callback(os.close, _hold(left))
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                (left / f"{_STORE}{suffix}").unlink(missing_ok=True)
+            left.rmdir()
+    with tempfile.TemporaryDirectory(prefix=_WORKPLACE, dir=parent) as folder, ExitStack() as held:
+        with suppress(OSError):  # not every disk has such locks
+            held.callback(os.close, _hold(Path(folder)))
+        yield Path(folder)
+
+
+def _hold(folder: Path) -> int:
+    """A hold on the folder for as long as this process lives. An OSError where another has one."""
+    import fcntl
+
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
 
 
 def _as_backup(tx: Transaction, made: Transaction, progress: Progress) -> Count:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import sqlite3
 import stat
+import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.program import SECONDS, SOMEONE, Home, choice
+from tests.cli.program import BIN, SECONDS, SOMEONE, Home, choice
 from tests.cli.test_allow import PUSH
+from tests.running.processes import eventually
 
 from sayso.asks.model import State
 from sayso.backup import PUT_BACK
@@ -116,3 +121,30 @@ def test_an_agent_can_do_neither(home: Home, command: list[str]) -> None:
     ran = home.run(*command, CLAUDECODE="1")
     assert ran.code == 5
     assert "what the inbox keeps" in ran.error
+
+
+def many_asks(home: Home) -> None:
+    """So that a copy takes a while."""
+    home.leave(choice("long" * 1000))
+    with closing(sqlite3.connect(home.state / "sayso.db")) as store, store:
+        store.execute("CREATE TEMP TABLE copy AS SELECT * FROM asks")
+        for number in range(4_000):
+            store.execute("UPDATE copy SET id = ?", (f"{number:032}",))
+            store.execute("INSERT INTO asks SELECT * FROM copy")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_copy_that_is_ended_halfway_does_not_stay(home: Home, number: signal.Signals) -> None:
+    many_asks(home)
+    kept = home.project / ".sayso-copy-of-mine"
+    kept.mkdir()
+    (kept / "notes").write_text("mine")
+    process = subprocess.Popen([BIN / "sayso", "backup", "saved.db"], cwd=home.project, env=home.env)
+    eventually(lambda: any(folder != kept for folder in home.project.glob(".sayso-copy-*")))
+    process.send_signal(number)
+    assert process.wait(SECONDS) != 0
+    if number is signal.SIGKILL:
+        backed_up(home, "next.db")
+        (home.project / "next.db").unlink()
+    assert list(home.project.iterdir()) == [kept]
+    assert (kept / "notes").read_text() == "mine"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from sayso.backup import COUNTED, Count, Progress
 from sayso.cli.texts import plural, tr
@@ -32,10 +34,16 @@ def count_data(rows: Count) -> dict[str, int]:
     return {table: rows.get(table, 0) for table in COUNTED}
 
 
+def _end(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
 @contextmanager
 def shown_while_copying() -> Iterator[Progress]:
-    """Shows in a terminal how far it is, once it takes longer than a moment."""
+    """Shows in a terminal how far it is, once it takes longer than a moment. Whoever is told to end meanwhile, or whose
+    terminal is closed, leaves no part of a copy behind."""
     began, shown = time.monotonic(), False
+    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def progress(table: str, number: int) -> None:
         nonlocal shown
@@ -47,6 +55,8 @@ def shown_while_copying() -> Iterator[Progress]:
     try:
         yield progress
     finally:
+        for number, was in before.items():
+            signal.signal(number, was)
         if shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
