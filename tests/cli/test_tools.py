@@ -18,6 +18,7 @@ import psutil
 import pytest
 from tests.cli.program import BIN, SECONDS, Home
 
+from sayso.asks.model import State
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation
 from sayso.store.bell import LOOK_EVERY
@@ -347,3 +348,21 @@ def test_the_list_says_which_tools_need_a_say_so_and_a_command_that_waits_for_on
     finally:
         process.terminate()
         process.wait(SECONDS)
+
+
+def test_a_command_that_is_cancelled_while_it_waits_for_a_say_so_is_not_asked_about_any_more(home: Home) -> None:
+    write_tool(home, {**SLEEPER, "approve": "always"})
+    command = [str(BIN / "sayso"), "tools", "run", "sleeper", "script=touch ran"]
+    process = subprocess.Popen(command, cwd=home.project, env=home.env, stderr=subprocess.PIPE, text=True)
+    try:
+        ask = home.wait_for_ask()
+        with operations(home) as desk:
+            (operation,) = desk.recent()
+        assert "Cancelled before it began, by" in home.run("ops", "cancel", operation.id[:8]).err
+        assert "Cancelled before it began, by" in process.communicate(timeout=SECONDS)[1]
+    finally:
+        process.kill()
+        process.wait(SECONDS)
+    assert process.returncode == 1
+    assert home.ask_of(ask).state is State.CANCELLED
+    assert not (home.project / "ran").exists()

@@ -16,7 +16,7 @@ from sayso.asks.model import Answer, Ask, Asker, Kind, State
 from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
 from sayso.cli.program import settings
-from sayso.cli.terminal import flowing, put_json, say
+from sayso.cli.terminal import flowing, put_json, put_part, say
 from sayso.cli.texts import tr, translated
 from sayso.cli.values import stdin_text
 from sayso.config import Config
@@ -194,5 +194,4 @@ def _answers(ask: Ask) -> Iterator[str]:
 
 def _print_intact(text: str) -> None:
     """A program gets every character; a terminal only those that cannot drive it."""
-    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
-    sys.stdout.flush()
+    put_part(printable(text) if sys.stdout.isatty() else text)

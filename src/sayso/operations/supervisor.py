@@ -382,6 +382,11 @@ class OperationSupervisor:
                 job.operation = operation
                 job.dropped.set()
                 await self.do(runner_folder.cancel, operation.folder)
+        for job in [job for job in self.jobs.values() if job.waits_for == SAY_SO and not job.dropped.is_set()]:
+            # Cancelled by another process it has ended, and nobody need decide on it any more.
+            if (operation := await self.do(self.desk.get, job.id)).state.ended:
+                job.operation = operation
+                job.dropped.set()
 
     async def _look_for_alerts(self) -> None:
         for job in [job for job in self.jobs.values() if job.looks_for_alerts]:
