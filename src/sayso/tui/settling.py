@@ -40,6 +40,8 @@ class SettlingScreen(SaysoScreen[None]):
         self._there = True
         self._settled = False
         self._settling = False
+        self._is_refused = False
+        """Whether it was said that whoever is here may not settle it, which is more than that they may enter nothing."""
         self._leaving = False
         self._saving: Timer | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -79,7 +81,8 @@ class SettlingScreen(SaysoScreen[None]):
             board.unsaved[ask_id] = body
             return
         except NotYours as error:
-            self.warn(self.shared.explained(error))
+            if not self._is_refused:
+                self.warn(self.shared.explained(error))
             return
         self._kept = body
         board.unsaved.pop(ask_id, None)
@@ -242,6 +245,7 @@ class SettlingScreen(SaysoScreen[None]):
             async with self._one_at_a_time:
                 return await self.settle(ask, settle_and_forget)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
+            self._is_refused = isinstance(error, NotYours)
             self.warn(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
             await self._look_again()
             return None
