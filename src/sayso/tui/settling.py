@@ -41,7 +41,7 @@ class SettlingScreen(SaysoScreen[None]):
         self._settled = False
         self._settling = False
         self._is_refused = False
-        """Whether it was said that whoever is here may not settle it, which is more than that they may enter nothing."""
+        """Whether it was said that whoever is here may not settle it: more than that they may enter nothing."""
         self._leaving = False
         self._saving: Timer | None = None
         self._one_at_a_time = asyncio.Lock()
