@@ -154,3 +154,20 @@ def test_a_full_disk_is_named_with_the_file_and_leaves_no_part_of_one(home: Home
     assert "File too large" in ran.stderr
     assert str(home.folder) in ran.stderr
     assert {path for path in home.folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("words", ["list", "tools init git", "backup saved.db", "doctor --json"])
+def test_a_stream_that_is_closed_is_no_trouble(home: Home, words: str, closed: str) -> None:
+    home.leave(choice())
+    ran = subprocess.run(
+        ["sh", "-c", f"{BIN / 'sayso'} {words} {closed}"],
+        capture_output=True,
+        cwd=home.project,
+        env=home.env,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert ran.returncode == home.run(*words.replace("saved", "other").split()).code
+    assert "Traceback" not in ran.stderr
+    assert "Warning" not in ran.stderr

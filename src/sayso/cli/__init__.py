@@ -170,6 +170,9 @@ def _explaining(work: Callable[[], object]) -> int:
 
 def _for_a_person(work: Callable[[], object]) -> int:
     """The same where somebody reads along: also of what the system refuses."""
+    from sayso.cli.program import open_closed_streams
+
+    open_closed_streams()
     try:
         return _explaining(work)
     except BrokenPipeError:

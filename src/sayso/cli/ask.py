@@ -15,7 +15,7 @@ from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Answer, Ask, Asker, Kind, State
 from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
-from sayso.cli.program import settings
+from sayso.cli.program import has_output, settings
 from sayso.cli.terminal import flowing, put_json, put_part, say
 from sayso.cli.texts import tr, translated
 from sayso.cli.values import stdin_text
@@ -84,7 +84,7 @@ def command(
       sayso ask "Which database?" -o "SQLite (recommended)" -o PostgreSQL
       echo '{"questions": [{"question": "Why?"}]}' | sayso ask --json
     """
-    if sys.stdout is None:
+    if not has_output():
         raise click.UsageError("Standard output is closed, so the answer could not be printed.")
     if question is not None and from_stdin:
         raise click.UsageError("Give either QUESTION or --stdin, not both.")

@@ -13,6 +13,25 @@ COMPLETES = "_SAYSO_COMPLETE"
 """The variable in which a shell says that it wants words completed."""
 
 
+_was_closed: set[str] = set()
+
+
+def open_closed_streams() -> None:
+    """Have all three standard streams. Else what is opened next would get the number of one that was closed, and all
+    that is meant for that."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            _was_closed.add(name)
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(nowhere, True)
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def has_output() -> bool:
+    """Whether standard output was open when this process was started."""
+    return "stdout" not in _was_closed
+
+
 def program_name() -> str:
     """As which of the two programs this process was started."""
     name = os.path.splitext(os.path.basename(sys.argv[0]))[0]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
+from sayso.cli.program import has_output
 from sayso.cli.texts import language, tr
 from sayso.text import json_block, most_cells, printable
 
@@ -368,7 +369,7 @@ def _write_out(stream: TextIO, text: str) -> None:
 def shown_or(undo: Callable[[], object]) -> Iterator[None]:
     """Show something that is shown this once. Where that cannot be, `undo` what it is for: nobody has it."""
     try:
-        if not sys.stdout:
+        if not has_output():
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), _OUTPUT)
         yield
     except OSError:
