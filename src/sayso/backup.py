@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import BackupRefused, StoreError, StoreNotEmpty, StoreTooNew
 from sayso.records import record
-from sayso.store import Row, Store, Transaction, open_file, open_store, tables
+from sayso.store import Row, Store, Transaction, has_our_tables, open_file, open_store, tables
 from sayso.text import iso_time, spelt_out
 
 Count = Mapping[str, int]
@@ -32,6 +33,7 @@ Progress = Callable[[str, int], None]
 
 _TELL_EVERY = 1_000
 _WORKPLACE, _STORE = ".sayso-copy-", "sayso.db"
+_DAMAGED = "{file} is no backup of Sayso, or is damaged. Nothing was changed."
 _MADE_AT = "backed_up_at"
 """In `meta` of a backup, and nowhere else: when it was made."""
 COUNTED = ("asks", "operations", "projects", "runs", "users", "tokens", "permission_log")
@@ -242,7 +244,8 @@ def _told(table: str, rows: Iterable[Row], progress: Progress) -> Iterator[Row]:
 
 def _made_at(tx: Transaction) -> int | None:
     row = tx.one("meta", key=_MADE_AT)
-    return int(row["value"]) if row else None
+    said = str(row["value"]) if row else ""
+    return int(said) if re.fullmatch(r"[0-9]{1,14}", said) else None
 
 
 def _noted(file: Path, made_at: int | None, before: Path | None, person: str) -> LogEvent:
@@ -283,6 +286,8 @@ def _opened(file: Path) -> Iterator[Store]:
         except StoreTooNew as error:
             raise BackupRefused(f"{shown} was made by a newer Sayso. Upgrade Sayso here first.") from error
         except StoreError as error:
-            raise BackupRefused(f"{shown} is no backup of Sayso, or is damaged. Nothing was changed.") from error
+            raise BackupRefused(_DAMAGED.format(file=shown)) from error
         with closing(store):
+            if not has_our_tables(copied):
+                raise BackupRefused(_DAMAGED.format(file=shown))
             yield store

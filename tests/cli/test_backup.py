@@ -78,6 +78,34 @@ def test_a_file_that_is_no_backup_changes_nothing(home: Home, content: bytes | N
     assert list(home.state.glob("before-restore-*")) == []
 
 
+@pytest.mark.parametrize(
+    "done_to_it",
+    [
+        "ALTER TABLE drafts RENAME TO others; CREATE VIEW drafts AS SELECT * FROM others, others, others",
+        "CREATE TRIGGER more AFTER INSERT ON meta BEGIN DELETE FROM users; END",
+        "ALTER TABLE users DROP COLUMN created_at",
+        "DROP TABLE drafts",
+    ],
+    ids=["view", "trigger", "column", "table"],
+)
+def test_a_backup_that_somebody_has_changed_the_parts_of_is_refused(home: Home, done_to_it: str) -> None:
+    ask = home.leave(choice("Which database?"))
+    home.run("backup", "saved.db")
+    with closing(sqlite3.connect(home.project / "saved.db")) as saved:
+        saved.executescript(done_to_it)
+    refused = home.run("restore", "saved.db", "--replace")
+    assert "saved.db is no backup of Sayso, or is damaged. Nothing was changed." in refused.error
+    assert home.ask_of(ask).state is State.PENDING
+
+
+def test_a_backup_that_does_not_say_when_it_was_made_is_put_back_all_the_same(home: Home) -> None:
+    home.leave(choice("Which database?"))
+    home.run("backup", "saved.db")
+    with closing(sqlite3.connect(home.project / "saved.db")) as saved:
+        saved.executescript("UPDATE meta SET value = 'once' WHERE key = 'backed_up_at'")
+    assert home.run("restore", "saved.db", "--replace", "--json").data["made_at"] is None
+
+
 def test_an_agent_that_waits_goes_on_waiting_and_gets_its_answer(home: Home) -> None:
     with home.start("ask", "Which database?", "--option", "SQLite", "--option", "PostgreSQL") as agent:
         ask = home.wait_for_ask()

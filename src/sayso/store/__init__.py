@@ -7,7 +7,7 @@ from sayso.errors import ConfigError
 from sayso.store.bell import Bell
 from sayso.store.store import Row, Store, Transaction, tables
 
-__all__ = ["Bell", "Row", "Store", "Transaction", "open_file", "open_store", "tables"]
+__all__ = ["Bell", "Row", "Store", "Transaction", "has_our_tables", "open_file", "open_store", "tables"]
 
 
 def open_store(config: Config) -> Store:
@@ -31,3 +31,10 @@ def open_file(file: Path) -> Store:
     from sayso.store.sqlite import SqliteStore
 
     return SqliteStore(file)
+
+
+def has_our_tables(file: Path) -> bool:
+    """Whether a file that was opened as a store is one in all its parts."""
+    from sayso.store import sqlite
+
+    return sqlite.has_our_tables(file)

@@ -16,7 +16,7 @@ from typing import TypeVar
 from sayso.errors import Conflict, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import Bell, LocalBell, LookingBell
 from sayso.store.socket_bell import SocketBell, bell_folder, ring_all
-from sayso.store.store import Ringing, Row, Store, Transaction, newest, queries, schema, steps_from
+from sayso.store.store import Ringing, Row, Store, Transaction, newest, queries, schema, steps_from, tables
 
 T = TypeVar("T")
 BUSY_SECONDS = 10.0
@@ -57,6 +57,24 @@ class SqliteTransaction(Ringing):
 
     def keep_others_out(self) -> None:
         """Whoever writes is alone already."""
+
+
+def has_our_tables(file: Path) -> bool:
+    """Whether a file from elsewhere, brought up to date, has our tables with our columns, and nothing that acts by
+    itself or only looks like a table."""
+    theirs, ours = sqlite3.connect(str(file)), sqlite3.connect(":memory:")
+    try:
+        for statement in schema():
+            ours.execute(statement)
+        acts = theirs.execute("SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index')").fetchone()
+        return acts is None and all(_columns(ours, table) <= _columns(theirs, table) for table in tables())
+    finally:
+        theirs.close()
+        ours.close()
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {found[1] for found in connection.execute(f"PRAGMA table_info({table})")}
 
 
 class SqliteStore(Store):
