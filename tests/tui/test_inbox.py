@@ -299,7 +299,7 @@ async def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(plac
     place.ask(select("From a lone agent?"))
     async with place.inbox(size=(60, 20)) as anna:
         await anna.sees("codex · on fix-b · session bbbbbb")
-        await anna.sees("codex · session aaaaaa · on fix-a", "y Yes  n No · api · codex · session cccccc")
+        await anna.sees("codex · session aaaaaa · on fix-a", "Clean up:  y Yes  n No · api · session cccccc")
         await anna.sees("claude-code · 1 question")
 
 

@@ -97,3 +97,11 @@ async def test_a_preview_that_is_all_in_view_offers_no_reading_on(place: Place) 
         assert "more line" not in anna.screen()
         await anna.press("J", "K")
         await until(lambda: "1-2 answer" in anna.screen(), anna.screen)
+
+
+async def test_what_a_question_is_called_is_shown_before_it_can_be_answered(place: Place) -> None:
+    place.ask(replace(select("Go ahead?"), title="Deletes the data of production"))
+    async with place.inbox((120, 24)) as anna:
+        await anna.sees("Go ahead?", "Deletes the data of production")
+        await anna.open()
+        await anna.sees("Go ahead?", "Deletes the data of production")

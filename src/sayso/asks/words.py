@@ -19,10 +19,13 @@ def headline(ask: Ask, width: int, plain: Callable[[str], str] = str) -> str:
     return one_line(plain(text) or text, width)
 
 
-def with_previews(question: Question) -> str:
-    """All that there is to read of a question: its text, and what its options would look like."""
+def with_previews(question: Question, longest_title: int = 0) -> str:
+    """All that there is to read of a question: its title, unless it is no longer than what is shown elsewhere, its
+    text, and what its options would look like."""
+    title = " ".join(question.title.split())
     shown = [_preview(option) for option in question.options if option.preview.strip() or option.picture]
-    return "\n\n".join([question.text, *shown])
+    text = f"{title}\n{question.text}" if len(title) > longest_title else question.text
+    return "\n\n".join([text, *shown])
 
 
 def _preview(option: Option) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sayso.asks.model import Ask, Kind, Question
 from sayso.text import one_line
 from sayso.tui.shared import Shared
+from sayso.tui.wording import WIDEST_TAB
 
 _MOST_OPTIONS = 9
 _LONGEST_QUESTION, _LONGEST_BESIDE = 300, 2_000
@@ -35,16 +36,18 @@ def shown_keys(ask: Ask) -> str:
 def row_choices(shared: Shared, ask: Ask) -> str:
     """What the keys say, if nothing more is to be known of the question than what a row tells."""
     keys = keys_for(ask)
-    if not keys or ask.title.strip() or not _is_one_line(shared, ask) or not _fit_in_one_line(ask.questions[0], keys):
+    if not keys or not _is_one_line(shared, ask) or not _fit_in_one_line(ask.questions[0], keys):
         return ""
-    return "  ".join(_choice(shared, ask.questions[0], key, chosen) for key, chosen in keys.items())
+    question = ask.questions[0]
+    title = f"{one_line(question.title, WIDEST_TAB)}:  " if question.title.strip() else ""
+    return title + "  ".join(_choice(shared, question, key, chosen) for key, chosen in keys.items())
 
 
 def is_told_beside(ask: Ask) -> bool:
     """Whether what stands beside the list is all of its question, and not a part of it."""
     question = ask.questions[0]
     about = [one_line(option.description, _LONGEST_DESCRIPTION) for option in question.choices]
-    seen = len(question.text) < _LONGEST_BESIDE and not question.is_visual
+    seen = len(question.title) + len(question.text) < _LONGEST_BESIDE and not question.is_visual
     return seen and not any(map(_is_cut, about)) and _can_be_told_apart(question)
 
 
@@ -55,8 +58,9 @@ def _choice(shared: Shared, question: Question, key: str, chosen: str) -> str:
 
 
 def _is_one_line(shared: Shared, ask: Ask) -> bool:
-    text = ask.questions[0].text.strip()
-    return len(text) < _LONGEST_QUESTION and text == shared.wording.headline(ask)
+    text, title = ask.questions[0].text.strip(), ask.questions[0].title
+    fits = len(text) < _LONGEST_QUESTION and len(title) <= WIDEST_TAB and not ask.title.strip()
+    return fits and text == shared.wording.headline(ask)
 
 
 def _fit_in_one_line(question: Question, keys: Mapping[str, str]) -> bool:

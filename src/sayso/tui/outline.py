@@ -14,6 +14,7 @@ from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
 from sayso.tui.one_key import keys_for
 from sayso.tui.shared import Shared
+from sayso.tui.wording import WIDEST_TAB
 
 _MOST_QUESTION = 2_000
 _MOST_OPTIONS = 30
@@ -22,7 +23,7 @@ _MOST_ANSWER = 4_000
 
 def question_blocks(shared: Shared, question: Question, option: Option | None = None) -> Iterator[Block]:
     """A question's text, with what this option would look like, and a last line that says what was left out."""
-    part = cut(with_previews(replace(question, options=(option,) if option else ())))
+    part = cut(with_previews(replace(question, options=(option,) if option else ()), WIDEST_TAB))
     yield from blocks(part.text)
     if part.left_out:
         told = shared.texts.cut.format(n=f"{part.left_out:,}", key=shared.keys.shown("whole"))

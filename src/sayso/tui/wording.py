@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sayso.operations.operation import Operation
 
 NAME_WIDTH = 40
+WIDEST_TAB = 24
 """The most characters of a client's, project's or host's name."""
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
@@ -232,7 +233,7 @@ class Wording:
         return one_line(found.name, 500) if found else "?"
 
     def question_title(self, place: int, question: Question) -> str:
-        return one_line(question.title, 24) or self.texts.question_n.format(n=place + 1)
+        return one_line(question.title, WIDEST_TAB) or self.texts.question_n.format(n=place + 1)
 
     def answer_lines(self, question: Question, answer: Answer) -> list[str]:
         """What was said to a question, a line each. Nothing when it was left out."""
