@@ -45,7 +45,9 @@ async def test_the_history_tells_how_each_ask_ended_by_whom_and_where(past: Plac
         await anna.press("h")
         await anna.sees("History", "answered by ben in the browser", "rejected by ben in the browser", "timed out")
         await anna.press("end")
-        await anna.sees("1. Database", "Which store?", "→ SQLite", "→ Note: for now", "received by the agent", "What happened")
+        await anna.sees(
+            "1. Database", "Which store?", "→ SQLite", "→ Note: for now", "received by the agent", "What happened"
+        )
         await anna.press("up")
         await anna.sees("Reason: no name is needed", "not yet received by the agent")
 
