@@ -174,7 +174,7 @@ class Waiting:
     async def _resolve(self) -> None:
         if all(end.done() for _, end in self._ends.values()):
             return
-        for ask in await self.do(self.desk.ended_waits):
+        for ask in self.desk.ended_waits() if self._store.near else await self.do(self.desk.ended_waits):
             assert ask.wait is not None
             self._end(ask.wait.id, ask)
 

@@ -121,8 +121,11 @@ class Backend:
 
     async def look(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
         """What plain code finds that only reads, for a call that may be cancelled meanwhile."""
+        desks = await self.desks()
+        if desks.near:
+            return work(*args)
         if self._looks is None:
-            self._looks = Threads((await self.desks()).threads, "sayso-look")
+            self._looks = Threads(desks.threads, "sayso-look")
             self._stack.callback(self._looks.close)
         return await self._looks.look(work, *args)
 

@@ -81,10 +81,10 @@ class SqliteStore(Store):
     """Asks in a file, or for tests in memory (`SqliteStore.in_memory()`)."""
 
     threads = 1
-    near = True
 
     def __init__(self, file: Path | None, bell_dir: Path | None = None) -> None:
         self._file, self._wanted_bell_dir = file, bell_dir
+        self.near = file is not None  # in memory there is one connection, and whoever reads waits for who writes
         self._lock, self._opening = threading.RLock(), threading.Lock()
         self._second: SqliteStore | None = None
         self._local = LocalBell() if file is None else None
