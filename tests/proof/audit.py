@@ -14,7 +14,7 @@ import re
 import sqlite3
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -257,6 +257,7 @@ class Epoch:
         permissions: dict[str, list[Row]] = defaultdict(list)
         for ask in store.asks():
             if not self._is_ours(ask):
+                self._look_at_left_over(ask)
                 continue
             self.found.counts["asks"] += 1
             self._look_at_events(ask)
@@ -291,6 +292,11 @@ class Epoch:
         """Not of an earlier epoch that was broken off. What nobody knows is ours, and will be named."""
         found = TOKEN.search(ask.token) if ask.is_permission else QUESTION_TEXT.fullmatch(ask.text)
         return found is None or int(found[1]) == self._number
+
+    def _look_at_left_over(self, ask: Row) -> None:
+        """Of an epoch that was broken off: what was said and told of it in this one holds all the same."""
+        self._look_for_lost(ask, self._said.pop(ask.id, ()))
+        self._look_at_told(ask, self._told.pop(ask.id, ()))
 
     def _look_at_events(self, ask: Row) -> None:
         """Its log is without a gap from its opening to what it is now, and each change is a step that there is."""
@@ -330,7 +336,10 @@ class Epoch:
             self._wrong(f"{ask} holds what nobody said to it: {ask.mark!r}")
         elif kept and kept["heard"] is False:
             self._wrong(f"{ask} holds {ask.mark!r}, whose giver was told that it was not taken")
-        for each in said.values():
+        self._look_for_lost(ask, said.values())
+
+    def _look_for_lost(self, ask: Row, said: Iterable[Json]) -> None:
+        for each in said:
             if each["heard"] and each["what"] not in ("allow", "mistake") and each["mark"] != ask.mark:
                 self._wrong(f"{ask} lost {each['mark']!r}, which was taken; it holds {ask.mark!r}")
 
@@ -341,6 +350,9 @@ class Epoch:
             self.found.counts["cut off unread"] += 1
         elif not told:
             self._wrong(f"{ask}: its answer never reached its agent: {ask.log}")
+        self._look_at_told(ask, told)
+
+    def _look_at_told(self, ask: Row, told: Sequence[Json]) -> None:
         for each in told:
             if each["agent"] != ask.client:
                 self._wrong(f"{ask} was delivered to {each['agent']}")

@@ -382,3 +382,25 @@ def test_what_was_audited_can_be_deleted_and_counts_on(finished: Ground, tmp_pat
     assert score(left.ground.folder) == counted
     assert counted.asks >= LEAST
     assert left.ground.new_epoch().name == "000002"
+
+
+def test_what_is_left_of_an_epoch_that_was_broken_off_may_be_answered_in_the_next(
+    finished: Ground, tmp_path: Path
+) -> None:
+    left = Left(finished, tmp_path / "left")
+    (ask, outcome), *_ = left.answered()
+    ((body,),) = left.rows(f"SELECT body FROM asks WHERE id = '{ask}'")
+    asked, earlier = json.loads(body)["questions"][0]["text"], "plain 0.0.1?"
+    left.change("UPDATE asks SET body = replace(body, ?, ?) WHERE id = ?", asked, earlier, ask)
+
+    def as_it_would_be(line: Json) -> Json:
+        if line.get("question") != asked:
+            return line
+        return {**line, "question": earlier} if line["t"] == "told" else {**line, "t": "-"}
+
+    left.rewrite(left.epoch / "agents.jsonl", as_it_would_be)
+    assert left.audit().problems == []
+    outcome["answers"][0]["text"] = "yes"
+    left.change("UPDATE asks SET outcome = ? WHERE id = ?", json.dumps(outcome), ask)
+    assert "which was taken; it holds" in _told(left.audit())
+    assert "was delivered as" in _told(left.audit())
