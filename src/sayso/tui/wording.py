@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from sayso.operations.operation import Operation
 
 NAME_WIDTH = 40
-WIDEST_TAB = 24
 """The most characters of a client's, project's or host's name."""
+WIDEST_TAB = 24
+"""The most characters of what a question is called, where several stand side by side."""
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 
