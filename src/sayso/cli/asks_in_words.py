@@ -195,7 +195,7 @@ def _who(asker: Asker) -> str:
 
 def _hints(question: Question) -> Iterator[str]:
     how = tr(_HOW[question.kind]) + ("" if question.required else tr("; optional"))
-    title = f"{' '.join(printable(question.title).split())}: " if question.title else ""
+    title = f"{' '.join(block(question.title, '').split())}: " if question.title else ""
     yield dim(f"   {title}{how}")
     if question.placeholder:
         yield _after(tr("   for example: "), question.placeholder)

@@ -128,7 +128,7 @@ def read_runner(folder: Path) -> RunnerName | None:
         runner = RunnerName(**{"mark": mark, **json.loads(files.read_runner(str(folder)))})
     except (FileNotFoundError, *NOT_WHOLE):
         return None
-    return None if runner.mark != mark and _is_copied(folder, runner.mark) else runner
+    return None if runner.mark not in ("", mark) and _is_copied(folder, runner.mark) else runner
 
 
 def _is_copied(folder: Path, mark: str) -> bool:
