@@ -12,7 +12,7 @@ function reach(address, options = {}) {
   const limit = new AbortController();
   // Its reply too must have come by then.
   setTimeout(() => limit.abort(), WITHIN);
-  // What a person has sent arrives also when they leave at once.
+  // The browser is to send it on when the page is left at once.
   const { body } = options;
   const keepalive = Boolean(body) && !(body instanceof FormData) && `${body}`.length < SHORT;
   return fetch(address, { keepalive, ...options, signal: limit.signal });
