@@ -69,8 +69,10 @@ def shown(text: str) -> ShownText:
     kept = text[:MOST_CHARACTERS]
     safe = printable(kept)
     tokens = parsed(_PARSER, safe)
-    plain = f"<pre>{nh3.clean_text(safe)}</pre>"
-    html = plain if tokens is None else _PARSER.renderer.render(tokens, _PARSER.options, {})
+    if tokens is None:
+        html = f"<pre>{nh3.clean_text(safe)}</pre>"
+    else:
+        html = _PARSER.renderer.render(tokens, _PARSER.options, {})
     return ShownText(html=Markup(_clean(html)), left_out=len(text) - len(kept))  # noqa: S704
 
 
