@@ -1576,7 +1576,7 @@ addEventListener("beforeunload", () => {
 
 addEventListener("pagehide", () => {
   const form = answerForm();
-  if (form && draft.timer) keepNow(form);
+  if (form && draft.timer) keepNow(form, { keepalive: true });
 });
 
 prepareAsk();
