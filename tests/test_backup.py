@@ -18,7 +18,10 @@ from sayso.agents.queue import MessageQueue
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Asker, Kind, NewAsk, Question, Settler
 from sayso.backup import back_up, restore
+from sayso.clock import now_ms
 from sayso.config import Config, load
+from sayso.permissions import session_rules
+from sayso.permissions.session_rules import SessionRule
 from sayso.store import Store, open_store
 
 QUESTION = Question(id="1", text="Deploy now?", kind=Kind.CONFIRM)
@@ -110,6 +113,48 @@ def test_who_was_shut_out_since_then_stays_out(place: Place) -> None:
     assert users == {"zoe": False, "bo": True}
     assert place.accounts.session(session) is None
     assert place.accounts.token(token) is None
+
+
+def test_who_is_signed_in_stays_so_but_for_those_whom_the_backup_does_not_know(place: Place) -> None:
+    place.accounts.add_user("zoe")
+    place.back_up()
+    place.accounts.add_user("bo")
+    signed_in = {name: place.accounts.redeem(place.accounts.make_link(name), "a browser") for name in ("zoe", "bo")}
+    place.restore()
+    zoe = place.accounts.session(signed_in["zoe"])
+    assert (zoe.user if zoe else "", place.accounts.session(signed_in["bo"])) == ("zoe", None)
+    place.accounts.add_user("bo")  # perhaps somebody else of that name
+    assert place.accounts.session(signed_in["bo"]) is None
+
+
+def test_a_rule_for_one_session_that_was_ended_since_then_stays_ended(place: Place) -> None:
+    def rule(name: str) -> SessionRule:
+        who = {
+            "person": "ada",
+            "client": "claude-code",
+            "host": "here",
+            "project": "/shop",
+            "session": "s",
+            "owner": "",
+        }
+        return SessionRule(id=name, patterns=("Bash(npm test)",), ask="a", process="1 2", created_at=now_ms(), **who)
+
+    for name in ("ended", "held"):
+        place.store.write(lambda tx, name=name: session_rules.add(tx, rule(name)))  # type: ignore[misc]
+    place.back_up()
+    by = Settler(person="ada", surface="terminal")
+    assert place.store.write(lambda tx: session_rules.end(tx, rule("ended"), by, now_ms()))
+    place.restore()
+    found = place.store.read(lambda tx: session_rules.everyone(tx, now_ms()))
+    assert [each.id for each in found] == ["held"]
+
+
+def test_what_may_be_done_once_only_and_was_done_is_not_done_again(place: Place) -> None:
+    assert place.store.claim("before", now_ms())
+    place.back_up()
+    assert place.store.claim("since then", now_ms())
+    place.restore()
+    assert [place.store.claim(key, now_ms()) for key in ("before", "since then", "new")] == [False, False, True]
 
 
 def test_pictures_and_files_of_answers_come_back_with_their_ask(place: Place) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
 import sqlite3
 import stat
@@ -96,6 +98,29 @@ def test_a_backup_that_somebody_has_changed_the_parts_of_is_refused(home: Home, 
     refused = home.run("restore", "saved.db", "--replace")
     assert "saved.db is no backup of Sayso, or is damaged. Nothing was changed." in refused.error
     assert home.ask_of(ask).state is State.PENDING
+
+
+def test_a_store_that_is_in_use_is_no_backup(home: Home) -> None:
+    """What was written last is not in its file yet."""
+    ask = home.leave(choice("Which database?"))
+    backed_up(home).with_name("saved.db-wal").write_bytes(b"what was written last")
+    assert "saved.db is a store that is in use" in home.run("restore", "saved.db", "--replace").error
+    assert home.ask_of(ask).state is State.PENDING
+
+
+def test_a_backup_leaves_to_another_what_that_is_copying(home: Home) -> None:
+    folder = home.project / ".sayso-copy-of-another"
+    folder.mkdir()
+    (folder / "sayso.db").write_bytes(b"half of it")
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        backed_up(home, "first.db")
+        assert (folder / "sayso.db").read_bytes() == b"half of it"
+    finally:
+        os.close(opened)
+    backed_up(home, "second.db")
+    assert not folder.exists()
 
 
 def test_a_backup_that_does_not_say_when_it_was_made_is_put_back_all_the_same(home: Home) -> None:
