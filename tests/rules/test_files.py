@@ -21,7 +21,9 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.rules_here import Rules
 from sayso.rules.book import Circumstances, RuleBook
 from sayso.rules.files import RuleFiles
+from sayso.rules.judge import FAILED, RuleJudge
 from sayso.rules.places import RuleLevel
+from sayso.rules.rule import Effect
 from sayso.rules.uses import Ground, example, use_of
 from sayso.store.sqlite import SqliteStore
 
@@ -105,6 +107,22 @@ def test_a_project_says_who_may_agree_only_while_it_is_trusted(config: Config) -
         assert who_is_asked(desk) == ([], 2)
         trust(config.state_dir, config.project)
         assert who_is_asked(desk) == (["eve", "eve"], 2)
+
+
+def test_no_rule_lets_an_agent_write_where_rules_and_what_sayso_keeps_are(config: Config) -> None:
+    config.user_rules.write_text('[[rule]]\nallow = ["Bash(cp *)", "Edit(**)", "Edit(//**)"]')
+    judge, project = RuleJudge(config), str(config.project)
+    for folder, verdict in (("user", "ask"), ("state", "ask"), ("etc", "ask"), ("elsewhere", "allow")):
+        place = config.project.parent / folder / "x"
+        for meant in (f"Bash(cp y {place})", f"Edit(/{place})"):
+            assert judge.ruling(example(meant, project), project, "claude-code").effect == verdict, meant
+
+
+def test_what_the_rules_fail_on_is_asked(config: Config) -> None:
+    config.user_rules.write_text('[[rule]]\nallow = ["*"]')
+    action = {"kind": "shell", "tool": "Bash", "folder": str(config.project), "data": None}
+    ruling = RuleJudge(config).ruling(action, str(config.project), "claude-code")
+    assert (ruling.effect, ruling.why) == (Effect.ASK, FAILED)
 
 
 def test_a_file_is_read_again_when_it_changes_and_not_before(config: Config) -> None:

@@ -623,6 +623,9 @@ def test_an_exception_belongs_to_its_rule_alone() -> None:
     assert effect(rules, "Bash(git log)") == "ask"
     assert effect(rules, "Bash(git status && git log)") == "ask"
     assert effect(rules + '\n[[rule]]\ndeny = ["Bash(git status *)"]', "Bash(git status)") == "deny"
+    forbidding = '[[rule]]\ndeny = ["Bash(git push *)"]\nexcept = ["Bash(git push origin dev *)"]'
+    lines = ("git push origin dev", "git push origin", "git push origin dev $MORE", "git push origin dev > $FILE")
+    assert [effect(forbidding, f"Bash({line})") for line in lines] == ["ask", "deny", "deny", "deny"]
     narrow = '[[rule]]\nallow = ["Bash(git *)"]\nexcept = ["Bash(git push *)", "Bash(git reset --hard *)"]'
     assert effect(narrow, "Bash(git log)") == "allow"
     for line in ("git push", "git -C x push", "git log; git push", 'git "push"', "git push --force"):
@@ -649,7 +652,7 @@ def test_an_exception_belongs_to_its_rule_alone() -> None:
         ('\n\n[[rule]]\nallow = ["x"]\nbecuase = "y"', ":5: becuase: this key is not known. Did you mean because?"),
         ('rules = []\n[[rule]]\nallow = ["x"]', ":1: rules: this key is not known. Did you mean rule?"),
         ('[[rule]]\nallow = ["x"]\nneed = 2', ":3: need: only a rule that asks can have it"),
-        ('[[rule]]\nask = ["x"]\nneed = "2"', ":3: need: it is"),
+        *((f'[[rule]]\nask = ["x"]\nneed = {need}', ":3: need: it is") for need in ('"2"', "0", "-1", "101", "true")),
         ('[[rule]]\nask = ["x"]\napprovers = ["@nobody"]', 'there is no group "nobody"'),
         ('[[rule]]\nask = ["x"]\ntimeout = "soon"', ":3: timeout: it is"),
         ('[[rule]]\nask = ["x"]\nwhen = { os = "linux" }', ":3: when: it is"),
@@ -680,6 +683,27 @@ def test_a_file_with_a_fault_gives_no_rule_and_everything_is_asked_but_what_othe
     book, ground = RuleBook([broken, good]), Ground(leads_to=os.path.normpath)
     for meant, verdict in (("Bash(ls)", "ask"), ("Bash(rm x)", "deny")):
         assert book.judge(use_of(example(meant, "/srv"), ground), Circumstances(project="/srv")).effect == verdict
+
+
+def test_a_group_without_people_is_nobody_and_not_anybody() -> None:
+    (rule,) = read('[groups]\nrelease = []\n[[rule]]\nask = ["x"]\napprovers = ["@release"]').rules
+    assert (rule.approvers.names, rule.approvers.is_anyone) == (("@release",), False)
+
+
+def test_what_is_allowed_in_a_folder_is_not_allowed_below_it_to_what_looks_there() -> None:
+    rules = '[[rule]]\nallow = ["Read(src/*)", "Grep(logs/*)", "Read(docs/**)"]'
+    meant = ("Read(src/a)", "Grep(src/a)", "Glob(src/a)", "Grep(logs/a)", "Grep(docs/a)")
+    assert [effect(rules, each) for each in meant] == ["allow", "ask", "ask", "ask", "allow"]
+
+
+@pytest.mark.parametrize("name", ["stdin", "files", "environment", "first", "steps"])
+def test_a_command_that_is_allowed_by_its_words_is_asked_where_there_is_more_to_it(name: str) -> None:
+    more = {"first": [{"argv": ["x"]}], "steps": [{"tool": "deploy", "data": {"argv": ["./deploy.sh"]}}]}
+    ground, where = Ground(leads_to=os.path.normpath), Circumstances(project="/srv")
+    book = RuleBook([read('[[rule]]\nallow = ["deploy(./deploy.sh *)"]')])
+    for data, verdict in (({}, "allow"), ({name: more.get(name, {"PATH": "/x"})}, "ask")):
+        action = {"kind": "command", "tool": "deploy", "folder": "/srv", "data": {"argv": ["./deploy.sh"], **data}}
+        assert book.judge(use_of(action, ground), where).effect == verdict
 
 
 def test_an_input_that_rules_know_nothing_of_is_asked() -> None:
