@@ -130,8 +130,10 @@ def test_the_settings_of_a_client_are_proposed_as_rules_that_can_be_used(home: H
     checked = {"npm run test -- a": 0, "rm x": 11, "ls": 10}
     assert {line: home.run("rules", "check", f"Bash({line})").code for line in checked} == checked
     assert home.run("rules", "check", "Skill").code == 10
-    settings.write_text("{")
-    assert home.run("rules", "import", "claude-code").code == 2
+    for broken in ("{", "[" * 100_000):
+        settings.write_text(broken)
+        ran = home.run("rules", "import", "claude-code")
+        assert (ran.code, "cannot be understood" in ran.err) == (2, True)
 
 
 def test_a_gate_that_rules_decide_asks_nobody_and_tells_its_client_why(home: Home) -> None:

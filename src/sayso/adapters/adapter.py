@@ -14,13 +14,13 @@ Nothing here blocks. A fault while the agent is heard is no decision: what it as
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 
+from sayso import untrusted_json
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.line import PersonSaid, TalkLine
 from sayso.adapters.rpc import FAULTS, Json, RequestId, Rpc
@@ -192,8 +192,8 @@ def _parsed(line: bytes) -> Json | None:
     if not line.strip():
         return None
     try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
+        message = untrusted_json.loads(line)
+    except ValueError:
         message = None
     if not isinstance(message, dict):
         print(f"sayso: not a message: {line[:200]!r}", file=sys.stderr)

@@ -18,6 +18,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.agents.model import EventKind, NewEvent, Saying
 from sayso.records import record
 
@@ -36,7 +37,7 @@ class PersonSaid:
 def read(line: bytes) -> PersonSaid:
     """ValueError for what is no such line."""
     try:
-        said = json.loads(line)
+        said = untrusted_json.loads(line)
         pictures = tuple(map(str, said.get("pictures", ())))
         text = str(said.get("text", ""))
         return PersonSaid(what=Saying(said["say"]), name=str(said["name"]), text=text, pictures=pictures)

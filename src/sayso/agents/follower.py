@@ -6,13 +6,13 @@ ends the run with a message that says so.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.agents.agent import ParsedLine, number_of, shortened
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
@@ -232,8 +232,8 @@ def has_gone_on(run: Run) -> bool:
 
 def _parsed(line: bytes) -> Mapping[str, Any] | None:
     try:
-        said = json.loads(line)
-    except (ValueError, RecursionError):
+        said = untrusted_json.loads(line)
+    except ValueError:
         return None
     return said if isinstance(said, dict) else None
 

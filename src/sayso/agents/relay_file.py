@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from sayso import untrusted_json
 from sayso.config import Config
 from sayso.errors import ConfigError, RelayFileError
 from sayso.files import replace_file
@@ -75,7 +76,7 @@ def read(file: Path) -> RelayFile:
     """The file, every field checked; a ConfigError names the first that is wrong."""
     try:
         with file.open("rb") as opened:
-            data = json.loads(opened.read(_MOST_BYTES))
+            data = untrusted_json.loads(opened.read(_MOST_BYTES))
     except OSError as error:
         raise _unfit(file, f"cannot be read ({error.strerror})") from error
     except ValueError as error:

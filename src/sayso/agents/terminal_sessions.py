@@ -6,7 +6,6 @@ agent's own folder, as a plain file of this user's: nobody else says where it li
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -17,6 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.agents.agent import items, mapping, shortened, words
 from sayso.clock import Clock, now_ms
 from sayso.file_events import IN_A_FILE, ON_THE_WAY
@@ -215,8 +215,8 @@ def _newest_first(lines: Sequence[bytes], *marks: bytes) -> Iterator[Mapping[str
     for line in reversed(lines):
         if any(mark in line for mark in marks):
             try:
-                yield mapping(json.loads(line))
-            except (ValueError, RecursionError):
+                yield mapping(untrusted_json.loads(line))
+            except ValueError:
                 continue
 
 

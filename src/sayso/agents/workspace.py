@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.agents.relay_file import SERVER_NAME, ServerEntry
 from sayso.errors import CannotEdit
 from sayso.files import read_regular, replace_file
@@ -57,12 +58,12 @@ def _change(file: Path, edit: Callable[[Settings], None]) -> bool:
 
 def _read(file: Path) -> Settings:
     try:
-        settings = json.loads(read_regular(file, MOST_BYTES).decode())
+        settings = untrusted_json.loads(read_regular(file, MOST_BYTES).decode())
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise CannotEdit(f"{file} cannot be read ({error.strerror}). It was left alone.") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CannotEdit(f"{file} is not JSON ({error}). It was left alone. Fix it, then try again.") from error
     if not isinstance(settings, dict) or not isinstance(settings.get(_SERVERS, {}), dict):
         raise CannotEdit(

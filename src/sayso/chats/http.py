@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import aiohttp
 
+from sayso import untrusted_json
 from sayso.errors import ChatFailed
 
 PATIENCE = 20.0
@@ -82,8 +82,8 @@ class ChatHttp:
 
 def _json(text: bytes) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return untrusted_json.loads(text)
+    except ValueError:
         return None
 
 

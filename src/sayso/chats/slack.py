@@ -13,6 +13,7 @@ import re
 from collections.abc import Coroutine
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.bridge import BackgroundTasks
 from sayso.chats.adapter import UNREADABLE, ChatAdapter, Heard
 from sayso.chats.http import AGAIN
@@ -229,7 +230,7 @@ def _plain(text: str) -> str:
 
 def _json(text: Any) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
+        found = untrusted_json.loads(text)
+    except (TypeError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.asks.model import Asker, Kind, NewAsk, Question
 from sayso.dialects import fields, question_fields
 from sayso.errors import InvalidInput, Problem, Problems
@@ -22,8 +22,8 @@ _KINDS = tuple(kind.value for kind in Kind)
 def from_json(text: str) -> dict[str, Any]:
     """The object that the text holds."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = untrusted_json.loads(text)
+    except ValueError as error:
         raise InvalidInput([Problem(path="standard input", text=f"is not JSON: {error}.")]) from None
     if not isinstance(data, dict):
         raise InvalidInput(

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, Asker
 from sayso.config import load
@@ -42,7 +43,7 @@ def run() -> None:
 
 
 def _event() -> Mapping[str, Any]:
-    found = json.loads(sys.stdin.buffer.read() or b"{}")
+    found = untrusted_json.loads(sys.stdin.buffer.read() or b"{}")
     return found if isinstance(found, dict) else {}
 
 

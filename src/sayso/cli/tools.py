@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sayso import untrusted_json
 from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
@@ -269,7 +269,7 @@ def _value(name: str, spec: OptionSpec, kind: str, value: str) -> Any:
     if kind == "string":
         return value
     try:
-        return json.loads(value)
+        return untrusted_json.loads(value)
     except ValueError:
         raise InvalidInput([Problem(path=name, text=f"expected a JSON {kind}, got {value!r}.")]) from None
 

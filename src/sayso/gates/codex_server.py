@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sayso import __version__
+from sayso import __version__, untrusted_json
 from sayso.gates.websocket import WebSocket
 
 NAME, TITLE = "codex-mcp-client", "Codex"
@@ -82,7 +82,7 @@ class CodexServer:
         that request's `method` and `asked`, its parameters."""
         try:
             for text in self._line.read():
-                said = json.loads(text)
+                said = untrusted_json.loads(text)
                 if isinstance(said, dict):
                     yield self._with_request(said)
         except (OSError, ValueError):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from sayso import untrusted_json
 from sayso.config import load
 from sayso.desks import Desks, open_desks
 from sayso.errors import StoreError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def serve(client: GateClient) -> None:
     """Read the event that the client hands to its hook, and print the verdict, if there is one."""
     with Watch() as watch:
-        event = json.loads(sys.stdin.buffer.read() or b"{}")
+        event = untrusted_json.loads(sys.stdin.buffer.read() or b"{}")
         is_for_us = isinstance(event, dict) and not client.stands_back(event, os.environ)
         told = _decide(client, event, watch) if is_for_us else None
     if told:

@@ -6,13 +6,13 @@ had no result when the prompt came; it is decided once each of them has one.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.dialects.approve import Permission
 from sayso.files import open_regular
 from sayso.gates.client import Aftermath, DecidedThere, GateVerdict
@@ -78,8 +78,8 @@ class SessionTranscript:
         for end, line in self._lines():
             if _USE in line or _RESULT in line:
                 # Agents can have anything written there: what nobody can read keeps nothing else from being read.
-                with suppress(ValueError, RecursionError):
-                    self._take(json.loads(line), is_new=end > self._asked_at)
+                with suppress(ValueError):
+                    self._take(untrusted_json.loads(line), is_new=end > self._asked_at)
         ends = [end for end in self._open.values() if end]
         return ends if len(ends) == len(self._open) else ()
 

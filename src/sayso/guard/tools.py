@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sayso import untrusted_json
 from sayso.action_data import canonical
 from sayso.clock import now_ms
 from sayso.files import replace_file
@@ -71,7 +72,7 @@ class AcceptedTools:
 def _read(record: Path) -> Acceptance | None:
     """What a note says. One that is not as it should be says nothing: doubt is a no."""
     try:
-        data = json.loads(record.read_bytes())
+        data = untrusted_json.loads(record.read_bytes())
         return Acceptance(
             name=str(data["name"]),
             command=tuple(str(word) for word in data["command"]),

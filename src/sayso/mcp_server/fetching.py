@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from sayso import untrusted_json
+
 MOST_BYTES = 4 * 1024 * 1024
 _CHUNK = 64 * 1024
 
@@ -28,8 +30,8 @@ class Response:
     def data(self) -> Mapping[str, Any]:
         """The object in it; empty where there is none."""
         try:
-            data = json.loads(self.body)
-        except (ValueError, RecursionError):
+            data = untrusted_json.loads(self.body)
+        except ValueError:
             return {}
         return data if isinstance(data, dict) else {}
 

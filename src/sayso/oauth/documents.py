@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import http.client
 import io
-import json
 import socket
 import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
+from sayso import untrusted_json
 from sayso.errors import InvalidInput, NotificationFailed, SignInRefused
 from sayso.oauth.clients import OAuthClient, described
 from sayso.push.sending import Reach, connected, time_left
@@ -65,7 +65,7 @@ class ClientDocuments:
         if not _is_plain(client_id) or not self._reach.may_call(client_id):
             raise SignInRefused(f"The document at {host} has no address that Sayso calls: https, public, with a path.")
         try:
-            given = json.loads(_get(client_id, self._reach))
+            given = untrusted_json.loads(_get(client_id, self._reach))
             if not isinstance(given, dict) or given.get("client_id") != client_id:
                 raise SignInRefused(f"The document at {host} is not about this program: its client_id is another.")
             if given.get("token_endpoint_auth_method", "none") != "none":
@@ -73,7 +73,7 @@ class ClientDocuments:
             return described(client_id, given, vouched_by=host)
         except InvalidInput as error:
             raise SignInRefused(f"The document at {host} does not fit: {error}.") from error
-        except (OSError, ValueError, RecursionError, http.client.HTTPException, NotificationFailed) as error:
+        except (OSError, ValueError, http.client.HTTPException, NotificationFailed) as error:
             why = error or type(error).__name__
             raise SignInRefused(f"The document at {host} could not be had ({why}).") from error
 

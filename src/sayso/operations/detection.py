@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.text import one_line
 from sayso.toolfiles.model import Livelog
 
@@ -76,7 +77,7 @@ class Detection:
         """What the model finds in these lines. Blocks for as long as it takes."""
         try:
             said = _said(self._ask(lines, environment), structured=self._log.structured_output)
-        except (OSError, ValueError, RecursionError, LookupError, TypeError, http.client.HTTPException) as error:
+        except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException) as error:
             return self.unseen(lines, _why(error))
         return [f"The model that watches this log says: {one_line(said, LONGEST_ALERT)}"] if said else []
 
@@ -134,11 +135,11 @@ def _key(written: str | None, environment: Mapping[str, str]) -> str:
 
 def _said(reply: bytes, *, structured: bool) -> str:
     """What the model found; empty for nothing."""
-    content = json.loads(reply)["choices"][0]["message"]["content"]
+    content = untrusted_json.loads(reply)["choices"][0]["message"]["content"]
     if not isinstance(content, str):
         raise TypeError("the reply has no text")
     if structured:
-        fields = json.loads(content)
+        fields = untrusted_json.loads(content)
         return str(fields["summary"]) if fields["alert"] is True else ""
     return "" if content.strip(" \n.\"'`*").upper() in ("", NOTHING) else content
 
@@ -152,6 +153,6 @@ def _why(error: Exception) -> str:
             return "it did not answer in time"
         case urllib.error.URLError() | http.client.HTTPException():
             return "it could not be reached"
-        case json.JSONDecodeError() | RecursionError() | LookupError() | TypeError():
+        case json.JSONDecodeError() | LookupError() | TypeError():
             return "its reply is not what an OpenAI-compatible service sends"
     return str(error)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.action_data import canonical, numbers_beyond_json
 from sayso.asks.model import texts_in
 from sayso.errors import InvalidInput, Problem, Problems, check_text
@@ -65,11 +66,11 @@ def edited(action: Action, text: str) -> Action:
 def input_from(text: str) -> dict[str, Any]:
     """The input of a tool, written as JSON."""
     try:
-        given = json.loads(text)
+        given = untrusted_json.loads(text)
         json.dumps(given, allow_nan=False)
     except json.JSONDecodeError as error:
         raise _invalid("input", f"is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # it may be written less deeply than it can be read
         raise _invalid("input", "holds a number that JSON does not know, or is nested too deeply.") from None
     if not isinstance(given, dict):
         raise _invalid("input", f"expected an object with the fields of the tool, got {quoted(given)}.")

@@ -5,11 +5,11 @@ Where the file's present text is not known, or an edit does not fit it, the diff
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.records import record
 from sayso.text import one_line
 
@@ -132,10 +132,10 @@ def _after(edits: Sequence[Mapping[str, Any]], before: str | None) -> str | None
 def _cell(given: Mapping[str, Any], before: str | None) -> str | None:
     """The source of the notebook's cell that is meant; None where it is not certain which one that is."""
     try:
-        cells = json.loads(before or "")["cells"]
+        cells = untrusted_json.loads(before or "")["cells"]
         (source,) = [cell["source"] for place, cell in enumerate(cells) if _is_meant(given, place, cell)]
         return source if isinstance(source, str) else "".join(source)
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
 

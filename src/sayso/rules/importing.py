@@ -4,13 +4,13 @@ cannot be told exactly is left out where it allows, and asked for as a whole whe
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.jsontext import Relaxed
 from sayso.records import record
 from sayso.rules.pattern import About, pattern
@@ -95,7 +95,7 @@ def _ours(effect: Effect, said: str) -> Said | None:
 
 
 def _claude_code(text: str) -> Iterator[Said]:
-    permissions = _object(json.loads(text)).get("permissions")
+    permissions = _object(untrusted_json.loads(text)).get("permissions")
     for effect in Effect:
         for said in _object(permissions).get(effect, ()):
             name = str(said).partition("(")[0]

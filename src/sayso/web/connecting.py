@@ -6,7 +6,6 @@ hand: the request waits for them in their inbox, with a mark that both pages sho
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -16,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from sayso import untrusted_json
 from sayso.bridge import Patience
 from sayso.errors import SignInRefused
 from sayso.oauth import can_sign_in
@@ -137,8 +137,8 @@ async def nothing_else(request: Request) -> Response:
 async def register(request: Request) -> Response:
     server = await _server_of(request)
     try:
-        given = json.loads(await read_strangers_body(request))
-    except (ValueError, RecursionError):
+        given = untrusted_json.loads(await read_strangers_body(request))
+    except ValueError:
         given = None
     return _told(await site_of(request).do(server.register, given))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from jsonschema import Draft202012Validator
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sayso import __version__
+from sayso import __version__, untrusted_json
 from sayso.errors import Problems
 from sayso.text import quoted
 from sayso.web.fields import read_body
@@ -112,8 +111,8 @@ async def _read_json(request: Request) -> object:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise HTTPException(415, f"Send the body as {JSON}.")
     try:
-        return json.loads(await read_body(request), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+        return untrusted_json.loads(await read_body(request), parse_constant=_no_constant)
+    except ValueError:
         raise HTTPException(400, "The body is not valid JSON.") from None
 
 

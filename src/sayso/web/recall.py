@@ -6,11 +6,11 @@ conversation, and tells a card that is shown again what was answered.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.agents.model import EventKind, RunEvent
 from sayso.dialects import promptmanager
 from sayso.text import one_line
@@ -31,9 +31,9 @@ def answers(events: Sequence[RunEvent]) -> Iterator[str]:
 def _words(result: str) -> str:
     """Some clients hand on the sentence, some the data beside it."""
     try:
-        told = json.loads(result)
+        told = untrusted_json.loads(result)
         return "; ".join(", ".join(_parts(answer)) for answer in told["answers"])
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return _TELLING.sub("", result)
 
 

@@ -6,7 +6,6 @@ An MCP server comes in by the stream token of a run that is on, and from this ma
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -17,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from sayso import untrusted_json
 from sayso.agents import relay_file
 from sayso.agents.model import Run
 from sayso.agents.relay_file import is_token
@@ -213,8 +213,8 @@ async def _read_json(request: Request, read: Callable[[Request], Awaitable[bytes
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
         raise HTTPException(415, f"Send the body as {_JSON}.")
     try:
-        body = json.loads(await read(request))
-    except (ValueError, RecursionError):
+        body = untrusted_json.loads(await read(request))
+    except ValueError:
         raise HTTPException(400, "The body is not valid JSON.") from None
     if not isinstance(body, dict):
         raise HTTPException(400, "The body must be a JSON object.")
