@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
-from sayso.errors import Problems, check_text
+from sayso.errors import MAX_TEXT, Problems, check_text
 from sayso.records import asdict, fields, record
 from sayso.text import quoted
 
@@ -318,7 +319,7 @@ class NewAsk:
         cut_short = self.call_limit_ms and self.timeout_ms and self.call_limit_ms < self.timeout_ms
         return None if cut_short else self.timeout_ms
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Equal for calls that ask the same person the same: same agent, project, tool and questions, whatever ids
         were made up."""
@@ -448,11 +449,20 @@ class Event:
 def check_texts(new: NewAsk) -> None:
     """Refuse an ask with a text that cannot be kept; every one is named."""
     problems = Problems()
-    for path, text in texts_in("", asdict(new)):
+    plain = asdict(new)
+    for path, text in () if _can_be_kept(plain) else texts_in("", plain):
         check_text(problems, path, text)
     if any(option.picture and not option.picture.id for question in new.questions for option in question.options):
         problems.add("options", "no pictures can be shown this way. Leave `image` out.")
     problems.check()
+
+
+def _can_be_kept(plain: Mapping[str, Any]) -> bool:
+    """Whether that is certain of all texts at once. Nearly always it is, and this takes a tenth of the time."""
+    try:
+        return len(json.dumps(plain, ensure_ascii=False, default=lambda _: None).encode()) <= MAX_TEXT
+    except UnicodeEncodeError:
+        return False
 
 
 def texts_in(path: str, value: object) -> Iterator[tuple[str, str]]:
