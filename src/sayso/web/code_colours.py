@@ -18,6 +18,10 @@ COLOURS = ("c", "s", "n", "k")
 _LONGEST_COLOURED = 400
 """Characters of one line that are looked at for colours."""
 _WORD = re.compile(r"\S+|\s+")
+_FROM_THE_RIGHT = re.compile(
+    r"(?:[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff][\u0300-\u036f]*)+"
+)
+"""Letters and digits of scripts that are read so, with the marks on them."""
 
 _STRING = r"(?P<s>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`)"
 _REST = r"(?P<n>\b\d[\w.]*)|(?P<w>[A-Za-z_]\w*)"
@@ -60,6 +64,12 @@ def of_language(name: str) -> re.Pattern[str]:
     return _PATTERNS[_MARK_OF.get(words[0], _ANY) if words else _ANY]
 
 
+def in_order(html: str) -> str:
+    """The same with everything where it is written, from the left to the right. Left to itself, a browser shows what
+    stands between two letters that are read from the right the other way round, so that arguments change places."""
+    return _FROM_THE_RIGHT.sub(r"<bdi>\g<0></bdi>", html)
+
+
 def line_html(line: str, pattern: re.Pattern[str] | None, *, begin: int = 0, whole_word: str) -> str:
     """One line as HTML, coloured from the character `begin` on. What opens a span around a word with a hyphen is
     `whole_word`: broken there, `--force` would read as another command."""
@@ -97,6 +107,6 @@ def _found(line: str, pattern: re.Pattern[str], begin: int) -> Iterable[tuple[st
 
 
 def _word(pieces: Sequence[tuple[str, str]], whole_word: str) -> str:
-    escaped = [(colour, str(escape(piece))) for colour, piece in pieces]
+    escaped = [(colour, in_order(str(escape(piece)))) for colour, piece in pieces]
     html = "".join(f'<span class="code-{colour}">{text}</span>' if colour else text for colour, text in escaped)
     return f"{whole_word}{html}</span>" if any("-" in piece for _, piece in pieces) else html

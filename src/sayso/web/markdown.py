@@ -24,7 +24,7 @@ from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 
 from sayso.text import one_line, printable
-from sayso.web.code_colours import COLOURS, line_html, of_language
+from sayso.web.code_colours import COLOURS, in_order, line_html, of_language
 from sayso.whole_markdown import parsed, parser_of
 
 MOST_CHARACTERS = 10_000
@@ -40,6 +40,8 @@ _TAGS = {
     *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "ins", "del"),
     # Around a table, which scrolls by itself, and around a word of code.
     *("div", "span"),
+    # Around letters that are read from the right.
+    "bdi",
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
 _SIDES = {"text-align:right": "right", "text-align:center": "centre"}
@@ -106,9 +108,11 @@ def plain_line(text: str, width: int = 200) -> str:
     return one_line(" ".join(_words(before_tables)) or " ".join(_words(tokens)) or start, width)
 
 
-def unbroken(text: str) -> Markup:
-    """A line that may hold a command, with its words kept whole in the same way."""
-    return Markup(_whole_words(text, '<span class="unbroken">'))  # noqa: S704
+def unbroken(text: str, is_exact: bool = False) -> Markup:
+    """A line that may hold a command, with its words kept whole in the same way. Of one that is exact, they stand in
+    the order in which they are written."""
+    html = _whole_words(text, '<span class="unbroken">')
+    return Markup(in_order(html) if is_exact else html)  # noqa: S704
 
 
 def with_code(text: str) -> Markup:
@@ -233,7 +237,7 @@ def _make_printable(tokens: Sequence[Token]) -> None:
 
 def _code(text: str) -> str:
     """Code whose words stay whole: broken at a hyphen, `--force` would read as another command."""
-    return _whole_words(text, "<span>")
+    return in_order(_whole_words(text, "<span>"))
 
 
 def _code_inline(

@@ -35,6 +35,18 @@ SPELT = (
 LONG = "\n".join(f"echo {number}" for number in range(3000)) + "\nrm -rf ~ # the end of it"
 FACTS = "all => all.map(({ children: [label, block] }) => [label.innerText, block.getBoundingClientRect().left])"
 TOLD_OF_VIEW = "button => new Promise(done => new IntersectionObserver(done).observe(button))"
+PLACES = """element => {
+    const places = [], nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), range = document.createRange();
+    for (let node; (node = nodes.nextNode()); ) {
+        for (const at of node.data.matchAll(/\\S/g)) {
+            range.setStart(node, at.index);
+            range.setEnd(node, at.index + 1);
+            places.push(range.getBoundingClientRect().left);
+        }
+    }
+    return places;
+}"""
+"""How far from the left each letter of an element stands, in the order in which they are written."""
 _NUMBERS = count()
 
 
@@ -76,6 +88,17 @@ def send(page: Page, ask: Ask, **changes: str | None) -> tuple[int, str]:
         [ask.id, {"settle": "allow-once", **changes}],
     )
     return told[0], told[1]
+
+
+def test_letters_that_are_read_from_the_right_change_the_places_of_no_argument(house: House, sign_in: SignIn) -> None:
+    ask = wants(house, argv=["cp", "א", "--to", "ב/ג", "٣", "٤", "/", "ד"])
+    page = sign_in(f"/asks/{ask.id}")
+    shown = page.locator("#q0 .part", has_text="Command line").locator(".line")
+    expect(shown).to_have_text("cp 'א' --to 'ב/ג' '٣' '٤' / 'ד'")
+    for exact in (shown, page.locator("h1")):
+        places = exact.evaluate(PLACES)
+        assert len(set(places)) > 10
+        assert places == sorted(places)
 
 
 @pytest.mark.finding("F-10", "F-12")
