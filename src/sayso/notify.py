@@ -13,6 +13,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,12 +24,13 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.quorum import is_asked
 from sayso.asks.truth import session_of
+from sayso.asks.waiting import Waiting
 from sayso.asks.words import headline as about
 from sayso.asks.words import project_name
 from sayso.bridge import Patience, Rings, Threads, listening
 from sayso.clock import now_ms
 from sayso.config import Config, system_user
-from sayso.errors import NotificationFailed
+from sayso.errors import NotificationFailed, SaysoError
 from sayso.presence import PresenceDesk
 from sayso.store.bell import Bell
 from sayso.terminals import terminal_of
@@ -72,6 +74,21 @@ class Notifier:
     def reaches(self) -> bool:
         """Whether there is any way to tell them, be it by itself."""
         return self.configured or has_desktop(self._config)
+
+    async def tell_in_time(self, ask: Ask, waiting: Waiting, presence: PresenceDesk, bell: Callable[[], Bell]) -> None:
+        """Tell of this ask when the person is to be told, unless a surface shows it or it has been settled by then."""
+        if not self.reaches:
+            return
+        try:
+            left = partial(waiting.do, seconds_left, ask.id, self._config, waiting.desk, presence)
+            if not await is_to_be_told(left, await waiting.do(bell)):
+                return
+            now = await waiting.do(waiting.desk.get, ask.id)
+            open_of_agent = await waiting.do(waiting.desk.open_of, now.asker)
+        except SaysoError as error:
+            logger.warning("Could not look who sees ask %s: %s", ask.id, error)
+            return
+        await self.tell(now, open_of_agent)
 
     async def tell(self, ask: Ask, open_of_agent: int) -> None:
         """Tell of this ask, together with those that open within a moment. An agent that has many open is told of once
@@ -212,8 +229,9 @@ def details(asks: Sequence[Ask]) -> str:
 
 
 async def _run(command: Sequence[str], text: bytes, environment: dict[str, str]) -> int:
-    """Run a command to its end, or to ours. It need not read what it is given."""
-    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=environment)
+    """Run a command to its end, or to ours. It need not read what it is given, and what it prints is nobody's answer."""
+    pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=nowhere, env=environment)
     try:
         await process.communicate(text)
     finally:

@@ -15,6 +15,7 @@ from sayso.asks.handed_files import with_files
 from sayso.asks.model import Ask, Kind, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.asks.words import place
+from sayso.bridge import BackgroundTasks
 from sayso.cli.asks_in_words import status
 from sayso.cli.shared import settler
 from sayso.cli.terminal import say, takes_keys
@@ -22,6 +23,7 @@ from sayso.cli.texts import tr, translated
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import AlreadySettled, StoreError
+from sayso.notify import Notifier
 from sayso.text import one_line
 
 logger = logging.getLogger(__name__)
@@ -101,6 +103,9 @@ async def _ask(
         ending = threading.Event()
         tidying = asyncio.create_task(_tidy(desks, ending))
         opened(held)
+        telling = BackgroundTasks()
+        if not held.reattached:
+            telling.start(Notifier(desks.config).tell_in_time(held.ask, waiting, desks.presence, desks.bell))
         try:
             ask = await hear(desks, waiting, held)
             ended(await waiting.do(with_files, desks.asks, desks.config.attachments_dir, ask))
@@ -109,6 +114,7 @@ async def _ask(
             raise
         finally:
             ending.set()
+            await telling.cancel()
         await waiting.delivered(held)
         await tidying
         return ask

@@ -12,12 +12,14 @@ from typing import Any
 from sayso import __version__
 from sayso.asks.model import Ask, Asker
 from sayso.branches import branch_of
+from sayso.bridge import BackgroundTasks
 from sayso.cli.terminal import put_json, put_part, say
 from sayso.cli.texts import tr, translated
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.dialects.ahma import catalog_here
 from sayso.dialects.operation_replies import data, headline
+from sayso.notify import Notifier
 from sayso.operations.approval import Approvals
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
@@ -86,8 +88,14 @@ class CommandOutput:
 async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output: CommandOutput | None) -> Operation:
     catalog = catalog_here(desks.config)
     catalog.load()
+    notifier, telling = Notifier(desks.config), BackgroundTasks()
     async with desks.waiting(desks.asks) as waiting:
-        supervisor = desks.operation_supervisor(catalog, Approvals(waiting, desks.permissions, _tell))
+
+        def tell(ask: Ask) -> None:
+            say(tr("It needs a person's say-so first: sayso allow {id}", id=ask.id[:8]))
+            telling.start(notifier.tell_in_time(ask, waiting, desks.presence, desks.bell))
+
+        supervisor = desks.operation_supervisor(catalog, Approvals(waiting, desks.permissions, tell))
         await supervisor.open()
         _cancel_on_signal()
         try:
@@ -96,6 +104,7 @@ async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output
                 await output.follow(job)
             return await asyncio.shield(job.end)
         finally:
+            await telling.cancel()
             await asyncio.shield(supervisor.stop())
 
 
@@ -105,10 +114,6 @@ def _cancel_on_signal() -> None:
     outlives_terminal = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as under nohup
     for number in (signal.SIGINT, signal.SIGTERM, *(() if outlives_terminal else (signal.SIGHUP,))):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-
-
-def _tell(ask: Ask) -> None:
-    say(tr("It needs a person's say-so first: sayso allow {id}", id=ask.id[:8]))
 
 
 def _asker(config: Config) -> Asker:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 
 from sayso import records
 from sayso.asks.desk import Held
@@ -25,7 +24,7 @@ from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
 from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import add, failure, pending, result, say_stopping
-from sayso.notify import Notifier, is_to_be_told, seconds_left
+from sayso.notify import Notifier
 from sayso.protocol.results import InputRequired, ToolResult
 from sayso.records import replace
 
@@ -126,15 +125,10 @@ class AskCalls:
         await self.backend.pause(after)
         try:
             desks = await self.backend.desks()
-            left = partial(waiting.do, seconds_left, ask.id, self.config, waiting.desk, desks.presence)
-            if not await is_to_be_told(left, await waiting.do(desks.bell)):
-                return
-            now = await waiting.do(waiting.desk.get, ask.id)
-            open_of_agent = await waiting.do(waiting.desk.open_of, now.asker)
         except SaysoError as error:
             logger.warning("Could not look who sees ask %s: %s", ask.id, error)
             return
-        await self._notifier.tell(now, open_of_agent)
+        await self._notifier.tell_in_time(ask, waiting, desks.presence, desks.bell)
 
     async def somebody_looks(self, waiting: Waiting) -> bool:
         """Whether a person can answer elsewhere than in the client's form."""
