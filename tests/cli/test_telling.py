@@ -72,10 +72,15 @@ def test_whoever_is_asked_as_well_because_nobody_has_decided_is_told_then(home: 
 
 def test_whoever_takes_up_what_was_asked_before_has_nobody_told_again(home: Home) -> None:
     home, told = with_command(home)
-    for _ in range(2):
-        process = started(home, ["ask", "Which one?", "-o", "a", "-o", "b"])
-        ask = home.wait_for_ask()
-        eventually(lambda: bool(told.read_text()))
-        process.kill()
-        process.communicate(timeout=SECONDS)
+    first = started(home, ["ask", "Which one?", "-o", "a", "-o", "b"])
+    ask = home.wait_for_ask()
+    eventually(lambda: ask.id[:8] in told.read_text())
+    first.kill()
+    first.communicate(timeout=SECONDS)
+    again = started(home, ["ask", "Which one?", "-o", "a", "-o", "b"])
+    assert again.stderr
+    assert b"is taken up again" in again.stderr.readline()
+    with home.desk() as desk:
+        turned_down(desk, ask, "no", SOMEONE)
+    again.communicate(timeout=SECONDS)
     assert told.read_text().count(ask.id[:8]) == 1
