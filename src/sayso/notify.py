@@ -229,7 +229,7 @@ def details(asks: Sequence[Ask]) -> str:
 
 
 async def _run(command: Sequence[str], text: bytes, environment: dict[str, str]) -> int:
-    """Run a command to its end, or to ours. It need not read what it is given, and what it prints is nobody's answer."""
+    """Run a command to its end, or to ours. It need not read what it is given; what it prints is no answer."""
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=nowhere, env=environment)
     try:
