@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from sayso.asks.crowds import Crowd
 from sayso.asks.model import Ask, State
@@ -25,6 +25,7 @@ from sayso.operations.operation import Operation
 from sayso.records import replace
 from sayso.web.boards import PAGE, Drawing, OpenStream, SeenByPerson, StreamBoard
 from sayso.web.conversations import Conversations
+from sayso.web.event_stream import BEAT, BEAT_EVENT, BYE_EVENT, OPENING, event_stream
 from sayso.web.fields import read_form
 from sayso.web.glances import Glances, SessionNews
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -38,18 +39,12 @@ logger = logging.getLogger(__name__)
 SURFACE = "browser"
 MOST_WATCHED = 16
 """The most commands that one stream follows."""
-BEAT = 10.0
-"""Seconds between two signs of life on a quiet stream."""
 LOOK_EVERY = 2.0
 """Seconds between two looks whether agents that wait still live."""
 HANDOVER = 0.5
 """Seconds in which an outcome usually reaches an agent that waits for it."""
 _GATHER = 0.02
 """Seconds in which further changes join one event."""
-
-_OPENING = b"retry: 1000\n\n"
-_BEAT_EVENT = b"event: beat\ndata: \n\n"
-_BYE_EVENT = b"event: bye\ndata: \n\n"
 
 
 class News:
@@ -98,7 +93,7 @@ class News:
             await self._join(reader, has)
             for operation in watched:
                 self._watching.begin(operation.id, reader.tell)
-            yield _OPENING
+            yield OPENING
             while event := await self._next(reader):
                 yield event
         except SaysoError as error:
@@ -113,7 +108,7 @@ class News:
         self._tabs.end_session(secret)
         for reader in self._readers():
             if reader.secret == secret:
-                reader.end(_BYE_EVENT)
+                reader.end(BYE_EVENT)
 
     async def delivered(self, ask: Ask) -> Ask:
         """A settled ask once the agent that waits for it has it; for a short while only."""
@@ -195,9 +190,9 @@ class News:
         except TimeoutError:
             session = await self._site.do(self._site.accounts.session, reader.secret)
             if session is None:
-                reader.end(_BYE_EVENT)
+                reader.end(BYE_EVENT)
                 return reader.unread.get_nowait()
-            return _BEAT_EVENT
+            return BEAT_EVENT
 
     # Watching
 
@@ -234,7 +229,7 @@ class News:
                 await self._glance(board, seen[user], user)
             else:
                 for reader in board.readers:
-                    reader.end(_BYE_EVENT)
+                    reader.end(BYE_EVENT)
         await self._sessions.go_on(boards, self._site.read)
         if now - self._dead_looked_at >= LOOK_EVERY:
             # After the news, which must not wait for this. What it changes rings the bell.
@@ -292,14 +287,11 @@ def _tell(board: StreamBoard, seen: SeenByPerson) -> None:
 async def events(request: Request) -> Response:
     """The stream of one browser."""
     visitor = await required_browser(request)
-    if request.method == "HEAD":
-        return Response(media_type="text/event-stream")
     news: News = request.app.state.news
     if news.stopping:
         raise HTTPException(503, "This server is stopping.", {"Retry-After": "1"})
     stream = news.stream(visitor, await _watched(request, visitor), request.query_params.get("has", ""))
-    # A proxy that gathered the events first would hold them back.
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return event_stream(request, stream)
 
 
 async def sight(request: Request) -> Response:

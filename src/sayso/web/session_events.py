@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from sayso.agents.file_news import FileNews
 from sayso.agents.takeover import Takeover
@@ -19,10 +19,11 @@ from sayso.file_events import IN_A_FILE
 from sayso.roster import AgentAtWork
 from sayso.text import json_line
 from sayso.web import agents
+from sayso.web.event_stream import BEAT, BEAT_EVENT, BYE_EVENT, OPENING, event_stream
 from sayso.web.pages import fragment
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
-from sayso.web.talk_events import BEAT, BEAT_EVENT, BYE_EVENT, OPENING, Streams
+from sayso.web.talk_events import Streams
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +34,7 @@ async def events(request: Request) -> Response:
     takeover = await agents.takeover_of(request, visitor, agent)
     if takeover is None:
         raise NotFound("Nothing of this agent's session can be shown here.")
-    return StreamingResponse(
-        _stream(request, visitor, agent, takeover),
-        media_type="text/event-stream",
-        headers={"X-Accel-Buffering": "no"},
-    )
+    return event_stream(request, _stream(request, visitor, agent, takeover))
 
 
 async def _stream(request: Request, visitor: Visitor, agent: AgentAtWork, takeover: Takeover) -> AsyncIterator[bytes]:

@@ -14,13 +14,14 @@ from contextlib import asynccontextmanager, contextmanager
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from sayso.agents.desk import RunDesk
 from sayso.agents.file_news import ManyFilesNews
 from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening
 from sayso.errors import SaysoError
 from sayso.file_events import IN_A_FILE
+from sayso.web.event_stream import BEAT, BEAT_EVENT, BYE_EVENT, OPENING, event_stream
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.talk import transcript_of
@@ -28,13 +29,8 @@ from sayso.web.transcript import Place, Transcript
 
 logger = logging.getLogger(__name__)
 
-BEAT = 10.0
-"""Seconds between two signs of life, and two looks whether the person is still signed in."""
 _BETWEEN = 0.01
 """Seconds from one look to the next: what comes meanwhile is told together."""
-OPENING = b"retry: 1000\n\n"
-BEAT_EVENT = b"event: beat\ndata: \n\n"
-BYE_EVENT = b"event: bye\ndata: \n\n"
 
 
 class _OpenStream:
@@ -169,9 +165,7 @@ async def events(request: Request) -> Response:
     streams: Streams = request.app.state.streams
     if streams.stopping:
         raise HTTPException(503, "This server is stopping.", {"Retry-After": "1"})
-    return StreamingResponse(
-        streams.stream(transcript, visitor), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
-    )
+    return event_stream(request, streams.stream(transcript, visitor))
 
 
 async def _reader(request: Request) -> tuple[Visitor, Transcript]:

@@ -40,6 +40,16 @@ class Visitor:
     def get(self, path: str) -> Reply:
         return self._house.web.call("GET", path, cookie=self.cookie, host=self._host)
 
+    def heads(self, *paths: str) -> list[int]:
+        """How each is answered of which the head alone is asked for, one after the other on the same line."""
+        statuses = []
+        with closing(http.client.HTTPConnection("127.0.0.1", self._house.web.port, timeout=WAIT)) as line:
+            for path in paths:
+                line.request("HEAD", path, headers={"Cookie": self.cookie, "Host": self._host})
+                with line.getresponse() as reply:
+                    statuses.append(reply.status)
+        return statuses
+
     def post(self, path: str, **form: str) -> Reply:
         sent = {"csrf": self.csrf, **form}
         return self._house.web.call("POST", path, cookie=self.cookie, form=sent, host=self._host)

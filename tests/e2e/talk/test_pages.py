@@ -62,6 +62,12 @@ def test_another_user_cannot_see_answer_stop_or_start_anything(stage: Stage) -> 
     assert ada.post(f"/talk/{conversation}/stop").status == 303
 
 
+def test_who_asks_for_the_head_of_a_stream_begins_none(stage: Stage) -> None:
+    ada = stage.visitor()
+    streams = (f"/talk/{ada.start(stage.project(), 'say Hello')}/events", "/events")
+    assert ada.heads(*streams, "/talk") == [200, 200, 200]
+
+
 def test_forms_need_the_token_of_their_session_and_a_person_who_is_signed_in(stage: Stage) -> None:
     ada = stage.visitor()
     project = str(stage.project())
