@@ -123,7 +123,7 @@ def two_entries(machine: Machine) -> None:
 
 def hook_gone(machine: Machine) -> None:
     machine.cursor()
-    hook = {"hooks": [{"type": "command", "command": "/gone/sayso hook"}]}
+    hook = {"hooks": [{"type": "command", "command": "env SAYSO_CONFIG=/c /gone/sayso hook"}]}
     machine.write(".claude/settings.json", json.dumps({"hooks": {"SessionStart": [hook]}}))
 
 

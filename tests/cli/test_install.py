@@ -85,6 +85,17 @@ def test_a_projects_entry_names_the_program_as_everybody_has_it(home: Home) -> N
     assert files(home) == set()
 
 
+def test_the_hooks_of_a_person_look_into_the_store_that_they_were_installed_for(home: Home) -> None:
+    ran = home.run("install", "claude-code", "--hook", "--approvals")
+    assert ran.code == 0, ran.err
+    hooks = json.loads((home.folder / SETTINGS).read_text())["hooks"]
+    commands = [hook["command"] for items in hooks.values() for item in items for hook in item["hooks"]]
+    assert {command.split()[-1] for command in commands} == {"hook", "claude-code"}
+    assert all(f"env SAYSO_STATE_DIR={home.state} " in command for command in commands)
+    assert home.run("uninstall", "claude-code").code == 0
+    assert not (home.folder / SETTINGS).exists()
+
+
 def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, cursor: Path) -> None:
     cursor.write_text("{")
     (home.folder / ".codex").mkdir()
@@ -227,7 +238,7 @@ def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) ->
     assert ran.code == 0, ran.err
     hooks = json.loads(settings.read_text())["hooks"]
     assert set(hooks) == {"SessionStart", "UserPromptSubmit", "PostToolUse"}
-    assert hooks["PostToolUse"][1]["hooks"][0]["command"] == f"{BIN / 'sayso'} hook"
+    assert hooks["PostToolUse"][1]["hooks"][0]["command"].endswith(f"{BIN / 'sayso'} hook")
     assert (home.folder / ".claude" / "skills" / "sayso" / "SKILL.md").read_text() == skill(EXIT_CODES)
     assert notes.read_text().startswith("# Mine\n\n<!-- sayso -->\n## Asking me")
     assert home.run("install", "claude-code", "--hook", "--skill").out.count("already there") == 5

@@ -56,16 +56,20 @@ def foreground_parts(target: Target, scope: Scope, machine: Machine) -> Iterator
 def hook_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:
     """The hook, for the one client that has a place for it."""
     if target.key == "claude-code":
-        words = words_for(our_program()) if scope is Scope.USER else [this_command()]
+        words = _own_words(machine) if scope is Scope.USER else [this_command()]
         yield HookPart(path=claude_settings(machine, scope), program=words)
 
 
 def gate_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[GateSetUp]:
     """What brings its prompts here. A person's own alone: of two that are set up, each would ask."""
     if target.gate and scope is Scope.USER:
-        carried = [f"{name}={machine.environ[name]}" for name in CARRIED if machine.environ.get(name)]
-        program = [*(["env", *carried] if carried else []), *words_for(our_program())]
-        yield target.gate.set_up(machine, program)
+        yield target.gate.set_up(machine, _own_words(machine))
+
+
+def _own_words(machine: Machine) -> list[str]:
+    """What starts this program for this person, with the store and the settings that it was installed for."""
+    carried = [f"{name}={machine.environ[name]}" for name in CARRIED if machine.environ.get(name)]
+    return [*(["env", *carried] if carried else []), *words_for(our_program())]
 
 
 def skill_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:

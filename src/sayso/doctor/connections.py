@@ -247,7 +247,7 @@ def hook(machine: Machine) -> Iterator[Finding]:
             continue
         if not command:
             continue
-        program = shlex.split(command, posix=os.name == "posix")[0]
+        program = program_of(command)
         if shutil.which(program, path=machine.environ.get("PATH")):
             yield ok("hook", f"late answers reach Claude Code at its next step ({scope})")
         else:
