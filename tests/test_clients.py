@@ -47,6 +47,19 @@ def test_a_setting_overrides_what_is_known() -> None:
     assert call_limit("Cline", {}, config) == 55
 
 
+def test_claude_code_is_held_as_long_as_its_person_has_set_for_all_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load(environ={})
+    monkeypatch.setenv("MCP_TOOL_TIMEOUT", "60000")
+    assert call_limit("claude-code", TOKEN, config) is None, "of a server that Claude Code has not started"
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
+    assert call_limit("claude-code", TOKEN, config) == 50
+    assert call_limit("Cursor", {}, config) == 50
+    assert call_limit("claude-code", {}, load(environ={"SAYSO_CALL_LIMITS": "claude-code=4m"})) == 240
+    for value, seconds in {"8000": 6.0, "0": None, "-1": None, "soon": None, "": None}.items():
+        monkeypatch.setenv("MCP_TOOL_TIMEOUT", value)
+        assert call_limit("claude-code", {}, config) == seconds
+
+
 @pytest.mark.parametrize("meta", [{"progressToken": 0}, {"progressToken": "a"}, {"progress_token": 3}])
 def test_any_progress_token_counts(meta: dict[str, object]) -> None:
     assert has_progress(meta)

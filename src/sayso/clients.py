@@ -5,6 +5,7 @@ Starting values from measurements and sources of autumn 2026; the setting `call_
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -37,6 +38,8 @@ class ClientFacts:
     """Whether a person can go on in its forms without filling in a field for text."""
     keeps_lists: bool = False
     """Whether it keeps our list of tools from one start to the next, whatever forms it can show then."""
+    rounds_renew: bool = True
+    """Whether its clock begins anew when it calls again by itself, as it is told to from 2026-07-28 on."""
     pictures: Pictures = Pictures.BESIDE_DATA
     other_names: Mapping[str, str] = field(default_factory=dict)
     """Names of ours that it has for tools of its own, so that it hides ours; and what they are called there."""
@@ -52,7 +55,12 @@ UNKNOWN = ClientFacts(limit=50, limit_with_progress=None)
 
 CLIENTS: Mapping[str, ClientFacts] = {
     "claude-code": ClientFacts(
-        limit=None, limit_with_progress=None, form_line=45, form_lines=3, pictures=Pictures.WITHOUT_DATA
+        limit=None,
+        limit_with_progress=None,
+        form_line=45,
+        form_lines=3,
+        rounds_renew=False,
+        pictures=Pictures.WITHOUT_DATA,
     ),
     "codex-mcp-client": ClientFacts(
         limit=290, limit_with_progress=290, leaves_text_empty=False, pictures=Pictures.WITHOUT_DATA
@@ -81,6 +89,14 @@ _WITH_SERVER_NAME = "qwen-cli-mcp-client"
 """A client that adds the name of the server's entry to its own."""
 
 
+_CLAUDE = "claude-code"
+LIMIT_VARIABLE = "MCP_TOOL_TIMEOUT"
+"""In the environment of Claude Code, in milliseconds."""
+_OF_CLAUDE = "CLAUDE_CODE_SESSION_ID"
+_MARGIN = 10.0
+"""Seconds before the end at which a call comes back."""
+
+
 def known(name: str) -> ClientFacts:
     return CLIENTS.get(_key(name), UNKNOWN)
 
@@ -94,8 +110,18 @@ def call_limit(name: str, meta: Mapping[str, Any], config: Config) -> float | No
     """How many seconds a call of this client may be held before it must return."""
     if (given := config.call_limits.get(_key(name))) is not None:
         return given / 1000 or None
+    if _key(name) == _CLAUDE and (told := _told_limit(os.environ)):
+        return told
     client = known(name)
     return client.limit_with_progress if has_progress(meta) else client.limit
+
+
+def _told_limit(environ: Mapping[str, str]) -> float | None:
+    """What a person has set for all calls of Claude Code, which hands its environment on to the servers that it starts.
+    Progress does not extend it."""
+    given = environ.get(LIMIT_VARIABLE, "") if environ.get(_OF_CLAUDE) else ""
+    seconds = int(given) / 1000 if given.isascii() and given.isdigit() else 0
+    return seconds - min(_MARGIN, seconds / 4) if seconds else None
 
 
 def has_progress(meta: Mapping[str, Any]) -> bool:
@@ -119,7 +145,7 @@ def is_headless(meta: Mapping[str, Any], client: str = "", entry: str = "") -> b
     and it answers them by itself, on a busy machine as late as a person would."""
     turn = meta.get("x-codex-turn-metadata")
     says_so = isinstance(turn, dict) and turn.get("turn_trigger") == "exec"
-    return says_so or (client, entry) == ("claude-code", _PRINTS)
+    return says_so or (client, entry) == (_CLAUDE, _PRINTS)
 
 
 def entry_in(user_agent: str) -> str:
@@ -127,5 +153,5 @@ def entry_in(user_agent: str) -> str:
     return user_agent.partition("(")[2].rstrip(")").partition(",")[0].strip()
 
 
-IN_A_SHELL = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE")
+IN_A_SHELL = ("CLAUDECODE", _OF_CLAUDE, "CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE")
 """What agents set in the environment of the commands they run."""

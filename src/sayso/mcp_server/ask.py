@@ -11,7 +11,7 @@ from sayso.asks.handed_files import with_places
 from sayso.asks.model import Ask, Asker, Away, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.bridge import in_thread
-from sayso.clients import call_limit
+from sayso.clients import call_limit, known
 from sayso.clock import now_ms
 from sayso.dialects.dialect import AskRequest, AskTool
 from sayso.dialects.outcomes import given_earlier, is_wiped
@@ -80,8 +80,8 @@ class AskCalls:
 
     def _within_limit(self, request: AskRequest, ctx: CallContext) -> AskRequest:
         """The request with what its client's patience makes of its time limit. A modern client goes on waiting in the
-        next round."""
-        if self.strict or ctx.comes_again:
+        next round, where that has a clock of its own."""
+        if self.strict or _has_rounds(ctx):
             return request
         limit = call_limit(request.new.asker.client, ctx.meta, self.config)
         new = replace(request.new, call_limit_ms=int(limit * 1000) if limit else None)
@@ -226,7 +226,8 @@ class HeldCall:
         """The client would soon give up, or we stop: a fresh round where it knows them, else a result that says
         `pending`."""
         most = MOST_ROUNDS_WHEN_STOPPING if self._calls.backend.stopping else MOST_ROUNDS
-        if self._ctx.comes_again and (self._came is None or self._came.count < most):
+        is_helped = _has_rounds(self._ctx) or (self._ctx.comes_again and self._calls.backend.stopping)
+        if is_helped and (self._came is None or self._came.count < most):
             return await self._come_again(None)
         # Before the client hears of it: it may come again at once, and to another process.
         why = "its server stopped" if self._calls.backend.stopping else "the client's time limit was near"
@@ -264,6 +265,11 @@ class HeldCall:
         """Whether it was settled before this call took it up. A further round is still the same call."""
         since = self._held.wait.since
         return self._held.reattached and not ask.state.answerable and (ask.ended_at or since) < since
+
+
+def _has_rounds(ctx: CallContext) -> bool:
+    """Whether its client waits longer when it is told to call again."""
+    return ctx.comes_again and known(ctx.client.name).rounds_renew
 
 
 def _as_asked(ask: Ask, new: NewAsk) -> Ask:

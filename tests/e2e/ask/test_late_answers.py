@@ -15,7 +15,7 @@ from tests.e2e.ask.house import AUTO, LEGACY, asks_named, connected
 from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.events import CallFailed, CallResult, Json
 from tests.e2e.clients.kinds import CLIENTS, ClientKind
-from tests.e2e.stdio.harness import Person, Place, new_place
+from tests.e2e.stdio.harness import WAIT, Person, Place, data_of, new_place
 from tests.e2e.stdio.pipe import MODERN
 from tests.permissions.test_desk import PUSH, QUESTION
 
@@ -86,6 +86,14 @@ def test_a_modern_client_is_held_over_several_rounds_before_it_hears_pending(
     _, ask = left_open(program, ada, "ask_user", {"question": "How many rounds?"})
     rounds = [event.kind for event in ada.desk.events(ask.id)].count("attended")
     assert rounds == (8 if program.kind.modern else 0)
+
+
+def test_a_client_whose_clock_runs_on_through_rounds_hears_pending_before_its_limit(place: Place) -> None:
+    limit = {"SAYSO_CALL_LIMITS": "claude-code=300ms", "SAYSO_FORMS": "never"}
+    with place.agent(program="sayso", name="claude-code", environment=limit) as agent, place.person() as person:
+        told = data_of(agent.call("ask_user", {"question": "In time?"}).result(WAIT))
+        assert told["outcome"] == "pending"
+        assert [event.kind for event in person.desk.events(told["ask_id"])] == ["opened", "unattended"]
 
 
 def test_a_round_does_not_start_the_calls_own_time_limit_anew(place: Place) -> None:
