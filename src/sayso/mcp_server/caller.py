@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
+from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Asker
 from sayso.branches import branch_of
 from sayso.clients import ENTRY_VARIABLE, conversation, entry_in, is_headless
 from sayso.config import Config
+from sayso.files import open_regular
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
-from sayso.processes import ProcessName, leader_of, starter, this_host
+from sayso.processes import ProcessName, ancestry, leader_of, starter, this_host
 from sayso.protocol.request import ClientInfo
 from sayso.records import replace
 from sayso.text import fit_for_column
+
+_LEAVES_SESSIONS = "claude-code"
+_MOST_ABOUT_SESSION = 65_536
+"""Bytes of the file about a session that are read."""
 
 
 def described(ctx: CallContext) -> Asker:
@@ -44,16 +52,42 @@ def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallConte
 def beside_us(client: ClientInfo, meta: Mapping[str, Any], config: Config) -> Asker:
     """The agent whose client is our parent process, outside of any run."""
     project = config.project_name
-    return replace(_at_home(_described(client, meta), project), branch=branch_of(project))
+    return replace(_at_home(_described(client, meta), project, _session()), branch=branch_of(project))
+
+
+def is_in_session(asker: Asker) -> bool:
+    """Whether the client whose server this is still is in this asker's session: Claude Code leaves one by `/clear`."""
+    return asker.client != _LEAVES_SESSIONS or asker.session == _session()
+
+
+def _session() -> str:
+    """The session that our client is in, where it says so to all that it starts. Claude Code keeps this server when it
+    goes on to another one, by `/clear` or `/resume`: in which it is now stands in a file of its own."""
+    began_in = os.environ.get(SESSION_VARIABLE, "")
+    return fit_for_column((began_in and _session_now()) or began_in)
+
+
+def _session_now() -> str:
+    folder = os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude"), "sessions")
+    for each in _line():
+        with (
+            suppress(OSError, ValueError, RecursionError),
+            open(os.path.join(folder, f"{each.pid}.json"), "rb", opener=open_regular) as file,
+        ):
+            match json.loads(file.read(_MOST_ABOUT_SESSION)):
+                # A file that a process of the same number has left says nothing of this one.
+                case {"procStart": each.started, "sessionId": str(session)}:
+                    return session
+    return ""
 
 
 @lru_cache(maxsize=64)
-def _at_home(asker: Asker, project: str) -> Asker:
+def _at_home(asker: Asker, project: str, session: str) -> Asker:
     """The same for every call of a conversation, so made once."""
     parent = _parent()
     return replace(
         asker,
-        session=asker.session or fit_for_column(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
+        session=asker.session or session,
         project=project,
         host=this_host(),
         pid=parent.pid if parent else 0,
@@ -74,6 +108,12 @@ def _described(client: ClientInfo, meta: Mapping[str, Any]) -> Asker:
 def _parent() -> ProcessName | None:
     """Looked up once: after the client's death the parent would be another process."""
     return starter(os.getppid())
+
+
+@cache
+def _line() -> tuple[ProcessName, ...]:
+    """Our client, behind a shell or a package runner if need be, and who has started it."""
+    return ancestry()[1:]
 
 
 @cache

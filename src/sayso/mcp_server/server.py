@@ -19,7 +19,7 @@ from sayso.errors import ProtocolError
 from sayso.mcp_server import elicit
 from sayso.mcp_server.ask import AskCalls, Result
 from sayso.mcp_server.backend import AskerOf, Backend
-from sayso.mcp_server.caller import on_stdio
+from sayso.mcp_server.caller import is_in_session, on_stdio
 from sayso.mcp_server.collect import CollectCalls
 from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.dispatcher import Dispatcher
@@ -171,7 +171,7 @@ async def serve_stdio(
     link = RunLink(relay.stream_token) if relay else None
     asker_of = on_stdio(config, link)
     relayed = _relayed(config, relay, asker_of) if relay and config.profile == RELAYED_PROFILE else None
-    backend = Backend(config, asker_of=asker_of, link=link)
+    backend = Backend(config, asker_of=asker_of, link=link, lives=is_in_session)
     transport = StdioTransport(read_fd=fds[0], write_fd=fds[1])
     async with backend, _commands(offer, backend) as commands, Patience() as serving:
         # What was imported stays. Looking through it again and again costs more than all that is made from here on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,8 @@ from tests.e2e.ask.house import asks_named
 from tests.e2e.clients.events import Json
 from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, new_place, text_of
 from tests.running.processes import eventually
+
+from sayso.processes import name_of
 
 PROCEED: Json = {"question": "Proceed?", "options": ["Yes", "No"]}
 
@@ -165,3 +168,63 @@ def test_the_id_of_another_sessions_question_hands_over_nothing_while_that_lives
         person.answer(person.desk.get(second), "No")
         (left,) = data_of(b.call("get_answers", {"ask_id": second}).result(WAIT))["answers"]
         assert (left["ask_id"], left["outcome"]) == (second, "answered"), "it passes on once that is gone"
+
+
+class ClaudeAtWork:
+    """A Claude Code that goes from one session to another, and keeps its servers."""
+
+    def __init__(self, place: Place, began_in: str) -> None:
+        self._folder, self._began_in = place.folder / f"claude-{began_in}", began_in
+        (self._folder / "sessions").mkdir(parents=True)
+        self.goes_to(began_in)
+
+    def goes_to(self, session: str, started: str | None = None) -> None:
+        own = name_of(os.getpid())
+        assert own is not None
+        noted = {"pid": own.pid, "procStart": started or own.started, "sessionId": session}
+        (self._folder / "sessions" / f"{own.pid}.json").write_text(json.dumps(noted))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"CLAUDE_CODE_SESSION_ID": self._began_in, "CLAUDE_CONFIG_DIR": str(self._folder)}
+
+
+def test_what_a_client_asks_after_it_has_left_a_session_is_not_told_to_who_resumes_that(place: Place) -> None:
+    claude = ClaudeAtWork(place, "s-1")
+    with (
+        place.agent(program="sayso", name="claude-code", environment=claude.environment) as cleared,
+        place.agent(program="sayso", name="claude-code", environment={"CLAUDE_CODE_SESSION_ID": "s-1"}) as resumed,
+        place.person() as person,
+    ):
+        person.desk.show_up("test", "ada")
+        claude.goes_to("s-2")
+        first = ask_and_leave(cleared)
+        assert person.desk.get(first).asker.session == "s-2"
+        person.answer(person.desk.get(first), "Yes")
+        assert data_of(resumed.call("get_answers", {}).result(WAIT))["answers"] == []
+        (got,) = data_of(cleared.call("get_answers", {}).result(WAIT))["answers"]
+        assert got["ask_id"] == first
+
+
+def test_what_was_asked_before_a_client_left_a_session_is_told_as_another_sessions(place: Place) -> None:
+    claude = ClaudeAtWork(place, "s-1")
+    with (
+        place.agent(program="sayso", name="claude-code", environment=claude.environment) as agent,
+        place.person() as person,
+    ):
+        person.desk.show_up("test", "ada")
+        first = ask_and_leave(agent)
+        claude.goes_to("s-2")
+        person.answer(person.desk.get(first), "Yes")
+        got = agent.call("get_answers", {}).result(WAIT)
+        assert "Proceed?\nAnother session, not you, asked this" in text_of(got)
+
+
+def test_the_note_of_another_process_of_the_same_number_names_no_session(place: Place) -> None:
+    claude = ClaudeAtWork(place, "s-1")
+    claude.goes_to("s-2", started="long ago")
+    with (
+        place.agent(program="sayso", name="claude-code", environment=claude.environment) as agent,
+        place.person() as person,
+    ):
+        assert person.desk.get(ask_and_leave(agent)).asker.session == "s-1"
