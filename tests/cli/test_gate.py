@@ -36,6 +36,7 @@ from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.presence import PresenceDesk
 from sayso.processes import name_of
 from sayso.roster import Roster
 
@@ -446,6 +447,46 @@ def test_of_an_agent_that_another_has_started_the_transcript_is_a_file_of_its_ow
         file.parent.mkdir(parents=True)
         file.write_text("".join(f"{json.dumps(line)}\n" for line in (used("toolu_1"), result("toolu_1"))))
         assert gate.printed() == ""
+
+
+def about_agent(home: Home, **about: str) -> Json:
+    """The prompt of an agent that another has started, with what Claude Code writes about it."""
+    file = home.folder / "transcript" / "subagents" / "agent-a1.meta.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"agentType": "general-purpose", **about}))
+    return prompt(home, agent_id="a1", agent_type="general-purpose")
+
+
+@pytest.mark.parametrize("about", [{"requestShape": "background"}, {}], ids=["background", "not told"])
+def test_of_an_agent_in_the_background_claudes_own_prompt_comes_at_once_to_a_person_who_is_here(
+    home: Home, about: Mapping[str, str]
+) -> None:
+    """It shows none as long as the hook waits: nobody at that terminal would see that anything is asked."""
+    assert home.run("back").code == 0
+    gate = started(home, about_agent(home, **about))
+    assert gate.communicate(timeout=SECONDS) == (b"", b"")
+    with home.desk() as desk:
+        assert desk.inbox() == []
+
+
+def test_of_an_agent_in_the_background_a_prompt_waits_in_the_inbox_until_the_person_is_back(home: Home) -> None:
+    assert home.run("away").code == 0
+    event = about_agent(home, requestShape="background")
+    with waiting(home, event) as gate:
+        gate.allow()
+        assert gate.decision() == {"behavior": "allow"}
+    with waiting(home, event) as gate:
+        with home.desk() as desk:
+            PresenceDesk(desk._store, away_after=600_000).come_back("ada", "test")
+        assert gate.printed() == ""
+        assert gate.end.state is State.EXPIRED
+
+
+def test_of_an_agent_in_the_foreground_both_prompts_are_open(home: Home) -> None:
+    assert home.run("back").code == 0
+    with waiting(home, about_agent(home, requestShape="foreground")) as gate:
+        gate.deny("not that")
+        assert gate.decision()["behavior"] == "deny"
 
 
 def test_questions_answered_in_the_terminal_leave_the_inbox_and_are_owed_to_nobody(home: Home) -> None:

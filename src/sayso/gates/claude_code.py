@@ -1,15 +1,17 @@
 """Claude Code's `PermissionRequest` hook, and those of a session's begin and end, as tried with 2.1.325.
 
 In a terminal its own dialog stays open meanwhile, and whoever decides first wins: a No there ends the hook's process,
-of a Yes only the transcript tells. AskUserQuestion and ExitPlanMode come by the same hook, and take an allow only with
-an input.
+of a Yes only the transcript tells. For an agent that works in the background it shows none before the hook has ended.
+AskUserQuestion and ExitPlanMode come by the same hook, and take an allow only with an input.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from sayso.config import load
 from sayso.desks import open_desks
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
+from sayso.files import open_regular
 from sayso.gates.asker import client_process, project_of, session_of
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
@@ -31,6 +34,8 @@ _IN_TERMINAL = "cli"
 _PROMPT_TOOL = "--permission-prompt-tool"
 _AGENT = re.compile(r"claude-code_(\d+-\d+-\d+)_")
 _AGENT_ID = re.compile(r"[\w-]{1,100}")
+_MOST_ABOUT_AGENT = 65_536
+"""Characters of the file about an agent that are read."""
 OWN_TOOLS = own_tools("mcp__(?:plugin_sayso_)?{server}__{tool}")
 
 
@@ -67,29 +72,59 @@ class ClaudeCode:
                 desks.roster.note_gate(asker, "")
 
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
-        entrypoint = environ.get("CLAUDE_CODE_ENTRYPOINT", _IN_TERMINAL)
         return Prompt(
             permission=permission(event.get("tool_name"), event.get("tool_input"), {}),
             session=str(event.get("session_id") or ""),
             version=_version(environ.get("AI_AGENT", "")),
             process=_number(environ.get("CLAUDE_PID", "")),
             folder=Path(str(event.get("cwd") or ".")),
-            own_prompt=OwnPrompt.BESIDE if entrypoint == _IN_TERMINAL else OwnPrompt.NEVER,
+            own_prompt=_own_prompt(event, environ),
             takes_changes=True,
         )
 
     def trail(self, event: Mapping[str, Any], prompt: Prompt) -> SessionTranscript | None:
-        named = event.get("transcript_path")
-        if not isinstance(named, str) or not named:
-            return None
-        path, agent = Path(named).absolute(), event.get("agent_id")
-        if isinstance(agent, str) and _AGENT_ID.fullmatch(agent):
-            # What an agent does that another one has started is in a file of its own.
-            path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
-        return SessionTranscript(path, prompt.permission)
+        path = _transcript(event)
+        return SessionTranscript(path, prompt.permission) if path else None
 
     def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
         return told(_decision(verdict, prompt.permission))
+
+
+def _own_prompt(event: Mapping[str, Any], environ: Mapping[str, str]) -> OwnPrompt:
+    if environ.get("CLAUDE_CODE_ENTRYPOINT", _IN_TERMINAL) != _IN_TERMINAL:
+        return OwnPrompt.NEVER
+    return OwnPrompt.AFTERWARDS if _is_in_background(event) else OwnPrompt.BESIDE
+
+
+def _is_in_background(event: Mapping[str, Any]) -> bool:
+    """Whether the agent that asks was started by another, and does not work in front of it. Where that is not told, it
+    counts as in the background: there a person at the terminal sees nothing as long as the hook waits."""
+    path = _transcript(event)
+    if path is None or not _agent_of(event):
+        return False
+    with (
+        suppress(OSError, ValueError, RecursionError),
+        open(path.with_suffix(".meta.json"), opener=open_regular) as file,
+    ):
+        match json.loads(file.read(_MOST_ABOUT_AGENT)):
+            case {"requestShape": "foreground"}:
+                return False
+    return True
+
+
+def _transcript(event: Mapping[str, Any]) -> Path | None:
+    """What an agent does that another one has started is in a file of its own."""
+    named, agent = event.get("transcript_path"), _agent_of(event)
+    if not isinstance(named, str) or not named:
+        return None
+    path = Path(named).absolute()
+    return path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl" if agent else path
+
+
+def _agent_of(event: Mapping[str, Any]) -> str:
+    """The agent that asks, where another one has started it."""
+    agent = event.get("agent_id")
+    return agent if isinstance(agent, str) and _AGENT_ID.fullmatch(agent) else ""
 
 
 def _decision(verdict: GateVerdict, wanted: Permission) -> Mapping[str, Any]:

@@ -391,6 +391,49 @@ def test_a_session_is_at_work_from_its_begin_to_its_end_without_having_asked_any
     until(PATIENCE, lambda: not at_work(), lambda: f"its end; there are {at_work()}")
 
 
+def started_agent(request: Json) -> Json:
+    """A model that starts an agent in the background, which wants to run a command."""
+    asked, done = told(request).whole, told(request).results
+    if done:
+        return say("Done.")
+    if "You are the worker." in asked and "Go on." not in asked:
+        return use("Bash", "toolu_2", BASH)
+    given = {"description": "worker", "prompt": "You are the worker.", "subagent_type": "general-purpose"}
+    return use("Agent", "toolu_1", given)
+
+
+@pytest.mark.parametrize("where", ["away", "back"])
+def test_of_an_agent_in_the_background_the_prompt_comes_to_where_the_person_is(machine: Machine, where: str) -> None:
+    home = installed(machine)
+    assert machine.run("sayso", where).code == 0
+    with scripted(home, "interactive", started_agent) as claude:
+        if where == "away":
+            claude.allow(claude.prompt())
+            until(PATIENCE, (home.project / "made").exists, claude.client.shows)
+        else:
+            claude.shows(DIALOG)
+            assert claude.asks() == []
+
+
+def test_what_is_asked_after_clear_is_another_sessions(machine: Machine) -> None:
+    home, question = installed(machine), {"question": "Where do we land?", "nonBlocking": True}
+    with session(home, "interactive", use("mcp__sayso__ask_user", "toolu_1", question)) as claude:
+        before = claude.prompt()
+        assert isinstance(claude.client, Interactive)
+        claude.shows("Done.")
+        claude.client.write("/clear")
+        claude.shows("/clear")
+        claude.press("Enter")
+        until(PATIENCE, lambda: "Done." not in claude.client.shows(), claude.client.shows)
+        claude.client.write("Once more.")
+        claude.press("Enter")
+
+        def sessions() -> set[str]:
+            return {ask.asker.session for ask in claude.asks()}
+
+        until(PATIENCE, lambda: sessions() - {before.asker.session}, claude.client.shows)
+
+
 def test_a_killed_client_leaves_no_gate_and_no_prompt_behind(machine: Machine) -> None:
     home = installed(machine)
     with session(home, "interactive", use("Bash", "toolu_1", BASH)) as claude:
