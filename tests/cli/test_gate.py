@@ -309,6 +309,9 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
     for event, env in others:
         with waiting(home, event, env) as other:
             assert other.ask.id != gate.ask.id
+    _write_rules(home, 'approvers = ["ben"]')  # which nobody has agreed to yet
+    with waiting(home) as other:
+        assert other.ask.id != gate.ask.id
 
 
 @pytest.mark.parametrize("effect", ["allow", "deny"])
@@ -596,6 +599,27 @@ def test_where_both_have_allowed_it_nothing_says_that_it_did_not_run(home: Home)
         opened.withdraw(DecidedThere.ALLOWED)
         kinds = [entry.event.kind for entry in desks.log.find(opened.ask.id).entries]
     assert kinds == [LogKind.ASKED, LogKind.ALLOWED, LogKind.HANDED_OVER]
+
+
+def test_what_was_allowed_as_edited_here_and_as_it_was_there_was_not_done_as_allowed_here(home: Home) -> None:
+    event = ClaudeCode().read(prompt(home), {})
+    with open_desks(Config(state_dir=home.state, project=home.project)) as desks:
+        question = AskedPermission(event, Asker(client="claude-code", session="s-1"), desks.config, desks)
+        opened = OpenPrompt("Claude Code", "claude-code", question, desks.asks.hold(question.new), desks)
+        edited = {**BASH, "command": "make deploy DRY=1"}
+        desks.permissions.allow(opened.ask.id, opened.ask.digest, SOMEONE, changed_input=edited)
+        opened.withdraw(DecidedThere.ALLOWED)
+        assert not desks.asks.get(opened.ask.id).delivered
+
+
+def test_an_allow_that_nobody_took_does_not_count_as_handed_over(home: Home) -> None:
+    event = ClaudeCode().read(prompt(home), {})
+    with open_desks(Config(state_dir=home.state, project=home.project)) as desks:
+        question = AskedPermission(event, Asker(client="claude-code", session="s-1"), desks.config, desks)
+        opened = OpenPrompt("Claude Code", "claude-code", question, desks.asks.hold(question.new), desks)
+        ask = desks.permissions.allow(opened.ask.id, opened.ask.digest, SOMEONE)
+        assert opened.hand_over(ask, lambda _: False)
+        assert (desks.asks.get(ask.id).delivered, opened.told) == (False, None)
 
 
 def of_home(home: Home) -> list[int]:

@@ -249,6 +249,16 @@ def test_while_the_person_is_here_the_clients_own_prompt_comes_at_once(home: Hom
         assert desk.inbox() == []
 
 
+@pytest.mark.parametrize("client", HELD)
+def test_what_others_have_to_agree_to_is_not_left_to_whoever_is_here(home: Home, client: str) -> None:
+    rules = home.folder / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nask = ["Bash(make *)"]\napprovers = ["ben"]\n')
+    assert home.run("back").code == 0
+    with waiting(home, client, shell(client, home)) as gate:
+        assert gate.ask.state is State.PENDING
+
+
 def test_a_prompt_that_is_held_back_is_let_go_when_the_person_comes_back(home: Home) -> None:
     assert home.run("away").code == 0
     with waiting(home, "qwen", shell("qwen", home)) as gate, home.desk() as desk:

@@ -13,6 +13,7 @@ from tests.cli.test_gate import HEADLESS, prompt
 from tests.cli.test_tools import SLEEPER, write_tool
 from tests.running.processes import eventually
 
+from sayso.asks.quorum import deciders
 from sayso.tui.settling import turned_down
 
 
@@ -66,6 +67,7 @@ def test_whoever_is_asked_as_well_because_nobody_has_decided_is_told_then(home: 
     process = started(home, ["gate", "claude-code"])
     ask = home.wait_for_ask()
     eventually(lambda: ask.id[:8] in told.read_text())
+    assert "ada" in deciders(home.ask_of(ask)), "told before there was anything to decide"
     process.terminate()
     process.communicate(timeout=SECONDS)
 

@@ -11,6 +11,9 @@ import pytest
 from tests.cli.program import Home
 from tests.cli.pseudo_terminal import Terminal
 
+from sayso.brought import Used, brought
+from sayso.config import load
+
 TOOL: dict[str, Any] = {
     "schema_version": 2,
     "name": "deploy",
@@ -134,6 +137,13 @@ def test_without_a_terminal_only_the_digest_of_what_was_shown_trusts(home: Home,
     again = home.run("trust", "--show", "--json").data
     assert home.run("trust", "--digest", again["digest"]).code == 0
     assert set(standings(home).values()) == {"trusted"}
+
+
+def test_the_digest_of_what_was_shown_is_also_one_of_the_names(home: Home, clone: Path) -> None:
+    shown = home.run("trust", "--show", "--json").data
+    (clone / ".claude" / "settings.json").rename(clone / ".claude" / "settings.local.json")
+    assert home.run("trust", "--digest", shown["digest"]).code == 4
+    assert set(standings(home).values()) == {"not trusted"}
 
 
 def test_a_single_file_is_looked_at_and_trusted_alone(home: Home, clone: Path) -> None:
@@ -288,6 +298,24 @@ def test_only_the_checkouts_that_claude_code_keeps_are_left_out(home: Home) -> N
     for name in [*brought, ".claude/worktrees/other/.claude/settings.json"]:
         write(home, name, "anything")
     assert sorted(standings(home)) == sorted(brought)
+
+
+def test_of_a_folder_with_too_many_files_the_rest_cannot_be_trusted(home: Home) -> None:
+    (home.project / ".codex").mkdir()
+    for number in range(501):
+        (home.project / ".codex" / str(number)).touch()
+    shown = home.run("trust", "--show", "--json").data
+    assert home.run("trust", "--digest", shown["digest"]).code == 0
+    told = {file["file"]: file["trouble"] for file in shown["files"] if file["trouble"]}
+    left = [name for name, standing in standings(home).items() if standing != "trusted"]
+    assert (told, left) == ({".codex": "has more than 500 files"}, [".codex"])
+
+
+def test_who_reads_what_claude_code_does_is_kept_from_it_too(home: Home) -> None:
+    write(home, ".mcp.json", {"mcpServers": {"x": {"command": "x"}}})
+    found = brought(load(environ=home.env, cwd=home.project), home.project)
+    kept = {used for used in Used if found.kept_from(used)}
+    assert kept == {Used.CLAUDE, Used.OPENCODE, Used.COPILOT, Used.QWEN, Used.ANY_AGENT}
 
 
 def test_a_folder_that_cannot_be_listed_counts_as_brought(home: Home) -> None:

@@ -118,6 +118,13 @@ def test_no_rule_lets_an_agent_write_where_rules_and_what_sayso_keeps_are(config
             assert judge.ruling(example(meant, project), project, "claude-code").effect == verdict, meant
 
 
+def test_rules_of_a_project_say_nothing_of_one_at_the_same_place_of_another_machine(config: Config) -> None:
+    config.rules_of(config.project).write_text('[[rule]]\ndeny = ["a"]')
+    judge, project = RuleJudge(config), str(config.project)
+    ruled = [judge.ruling(example("a", project), project, "codex", machine=name).effect for name in ("", "other")]
+    assert ruled == ["deny", "ask"]
+
+
 def test_what_the_rules_fail_on_is_asked(config: Config) -> None:
     config.user_rules.write_text('[[rule]]\nallow = ["*"]')
     action = {"kind": "shell", "tool": "Bash", "folder": str(config.project), "data": None}
@@ -134,6 +141,8 @@ def test_a_file_is_read_again_when_it_changes_and_not_before(config: Config) -> 
     changed = files.book(config.project)
     assert effect(changed, config, "a") == "allow"
     assert files.book(config.project) is changed
+    config.user_rules.write_text('[[rule]]\nallow = ["b"]')  # of the same length, in the same file
+    assert [effect(files.book(config.project), config, tool) for tool in "ab"] == ["ask", "allow"]
     config.user_rules.unlink()
     assert files.book(config.project).is_empty
 

@@ -706,6 +706,21 @@ def test_a_command_that_is_allowed_by_its_words_is_asked_where_there_is_more_to_
         assert book.judge(use_of(action, ground), where).effect == verdict
 
 
+def test_a_file_that_a_link_leads_to_is_the_one_that_would_be_changed() -> None:
+    book, ground = RuleBook([read('[[rule]]\nallow = ["Edit(src/**)"]')]), Ground(leads_to=os.path.normpath)
+    for real, verdict in (("/srv/src/a", "allow"), ("/srv/infra/a", "ask")):
+        data = {"input": {"file_path": "src/a"}, "file": {"path": real}}
+        action = {"kind": "edit", "tool": "Edit", "folder": "/srv", "data": data}
+        assert book.judge(use_of(action, ground), Circumstances(project="/srv")).effect == verdict
+
+
+@pytest.mark.parametrize(
+    "name", ["eval", "source", ".", "alias", "trap", "set", "export", "declare", "unset", "hash", "enable", "coproc"]
+)
+def test_what_changes_the_meaning_of_other_words_is_asked(name: str) -> None:
+    assert effect(f'[[rule]]\nallow = ["Bash({name} *)"]', f"Bash({name} x)") == "ask"
+
+
 def test_an_input_that_rules_know_nothing_of_is_asked() -> None:
     book, ground = RuleBook([read('[[rule]]\nallow = ["Bash(ls *)"]')]), Ground(leads_to=os.path.normpath)
     for more, verdict in (({"description": "x"}, "allow"), ({"dangerouslyDisableSandbox": True}, "ask")):
