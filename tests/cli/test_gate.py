@@ -300,6 +300,10 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
     again = started(home, prompt(home))
     assert json.loads(again.communicate(timeout=SECONDS)[0])["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
     assert gate.logged[-1] is LogKind.HANDED_OVER
+    _write_rules(home, 'approvers = ["ben"]')  # and he has agreed to nothing
+    with waiting(home) as other:
+        assert other.ask.id != gate.ask.id
+    (home.folder / ".config" / "sayso" / "rules.toml").unlink()
     others: list[tuple[Json, Env]] = [
         (prompt(home, session_id="s-2"), {}),
         (prompt(home, given={**BASH, "command": "make deploy "}), {}),
@@ -309,9 +313,6 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
     for event, env in others:
         with waiting(home, event, env) as other:
             assert other.ask.id != gate.ask.id
-    _write_rules(home, 'approvers = ["ben"]')  # which nobody has agreed to yet
-    with waiting(home) as other:
-        assert other.ask.id != gate.ask.id
 
 
 @pytest.mark.parametrize("effect", ["allow", "deny"])
