@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -16,10 +17,11 @@ from sayso.agents.model import Ending, NewRun, Options, RunState
 from sayso.agents.projects import Projects
 from sayso.agents.queue import MessageQueue
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Answer, Asker, Kind, NewAsk, Question, Settler
+from sayso.asks.model import Answer, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.backup import back_up, restore
 from sayso.clock import now_ms
 from sayso.config import Config, load
+from sayso.errors import BackupRefused
 from sayso.permissions import session_rules
 from sayso.permissions.session_rules import SessionRule
 from sayso.store import Store, open_store
@@ -68,6 +70,22 @@ def test_an_answer_that_its_agent_has_is_not_given_to_it_once_more(place: Place)
     again = place.asks.hold(NEW)
     assert again.ask.id != ask.id
     place.asks.release(again, "done")
+
+
+def test_a_backup_can_be_on_a_disk_without_links(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on most that one carries about; a real one cannot be had in every place these tests run."""
+
+    def no_links(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    kept = place.asks.leave(NEW)
+    place.back_up()
+    place.asks.cancel(kept.id, Settler(person="ada", surface="terminal"))
+    with pytest.raises(BackupRefused, match="is there already"):
+        place.back_up()
+    place.restore()
+    assert place.asks.get(kept.id).state is State.PENDING
 
 
 def test_an_agent_that_was_at_work_is_not_started_again_and_nothing_queued_is_sent_unasked(place: Place) -> None:

@@ -22,6 +22,7 @@ from sayso.chain import LogEvent, LogKind
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import BackupRefused, StoreError, StoreNotEmpty, StoreTooNew
+from sayso.files import put_under_new_name
 from sayso.records import record
 from sayso.store import Row, Store, Transaction, has_our_tables, open_file, open_store, tables
 from sayso.text import iso_time, spelt_out
@@ -100,7 +101,7 @@ def _into_file(tx: Transaction, file: Path, progress: Progress) -> Count:
             beside = folder / _STORE
             with closing(open_file(beside)) as backup:
                 rows = backup.write(lambda made: _as_backup(tx, made, progress))
-            os.link(beside, file)
+            put_under_new_name(beside, file)
             return rows
     except FileExistsError as error:
         raise BackupRefused(f"{spelt_out(str(file))} is there already. Name another file.") from error

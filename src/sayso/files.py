@@ -50,6 +50,19 @@ def whole_or_none(path: Path) -> Iterator[None]:
         raise
 
 
+def put_under_new_name(written: Path, path: Path) -> None:
+    """Have what was written beside be this file, which must not be there yet: FileExistsError where it is."""
+    try:
+        os.link(written, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A disk without links, as most that one carries about: whoever reads it in this moment finds an empty file.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with whole_or_none(path):
+            os.replace(written, path)
+
+
 def read_regular(path: Path, most: int) -> bytes:
     """What is in a file, up to one byte more than `most`. OSError for anything but a file: no pipe is waited for."""
     with open(path, "rb", opener=open_regular) as opened:

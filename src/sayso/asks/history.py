@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from sayso.errors import HistoryError
+from sayso.files import put_under_new_name
 from sayso.records import record
 
 logger = logging.getLogger(__name__)
@@ -87,22 +88,12 @@ def _add(folder: Path, now: datetime, data: bytes) -> Path:
         _write(written, data)
         for file in _names(folder, now):
             with suppress(FileExistsError):
-                _put(file, written, data)
+                put_under_new_name(written, file)
                 _make_durable(folder)
                 return file
         raise FileExistsError(errno.EEXIST, "every name for this moment is taken", str(folder))
     finally:
         written.unlink(missing_ok=True)
-
-
-def _put(file: Path, written: Path, data: bytes) -> None:
-    try:
-        os.link(written, file)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A file system without links: written in place, so that a reader may see half of it for a moment.
-        _write(file, data)
 
 
 def _names(folder: Path, now: datetime) -> Iterator[Path]:
