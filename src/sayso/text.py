@@ -23,6 +23,10 @@ _UNSAFE = f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]"
 _ODD_BLANK = r"[^\S \t\n]"
 _LIKE_SPELT = r"<(?=U\+[0-9A-F]{4,6}>)"
 _UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_INVISIBLE}\ud800-\udfff]"
+FROM_THE_RIGHT = (
+    r"(?:[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff][\u0300-\u036f]*)+"
+)
+"""An expression for letters and digits of scripts that are read from the right, with the marks on them."""
 _JOINER, _AS_EMOJI, _KEYCAP = "\u200d", "\ufe0f", "\u20e3"
 _EARLY_EMOJI = tuple("©®‼⁉〰")
 
@@ -48,6 +52,11 @@ def exact_words(text: str) -> str:
     """The same of a command or a name, in which a blank other than the plain one ends no word, and looks as if it
     did."""
     return re.sub(f"{_UNSAFE}|{_LIKE_SPELT}|{_ODD_BLANK}", _spelt, text)
+
+
+def is_read_from_the_right(text: str) -> bool:
+    """Whether some of it is: many programs then show what stands between such letters the other way round."""
+    return not text.isascii() and re.search(FROM_THE_RIGHT, text) is not None
 
 
 def exact_diff(diff: str) -> str:

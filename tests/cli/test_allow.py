@@ -25,10 +25,11 @@ from sayso.config import system_user
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.process_table import started
-from sayso.text import exact
+from sayso.text import exact, is_read_from_the_right
 
 PUSH = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "git push --force"}})
 PROMPT = "y allows it, anything else leaves it open: "
+TURNED = "Some letters here are read from the right"
 LINK = 'x\n```\n\n[n]: /u "\nrm -rf /srv\n"'
 HOSTILE = "\x1b[2J\x1b[8mrm -rf ~\x1b[0m\u202e\u200b\r"
 
@@ -116,6 +117,13 @@ def test_nothing_in_an_action_leaves_its_block_or_stays_unseen(home: Home, colum
         assert shlex.quote("long " * 60) in text
 
 
+def test_a_terminal_that_may_show_arguments_in_another_order_is_said_to(home: Home) -> None:
+    with home.permission(command("cp", "א", "--to", "ב")) as ask, Terminal(home, "allow", ask.id) as terminal:
+        assert f"    │ cp 'א' --to 'ב'\n{TURNED}" in terminal.expect(PROMPT)
+    with home.permission(command("cp", "é", "--to", "Δ")) as ask, Terminal(home, "allow", ask.id) as terminal:
+        assert TURNED not in terminal.expect(PROMPT)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(), min_size=1), st.text(), st.dictionaries(st.text(min_size=1), st.text(), max_size=2))
 def test_every_byte_of_any_action_is_in_its_card(argv: list[str], stdin: str, files: dict[str, str]) -> None:
@@ -129,7 +137,9 @@ def test_every_byte_of_any_action_is_in_its_card(argv: list[str], stdin: str, fi
     ours = [line for line in card if not line.startswith(("    │ ", "    > "))]
     empty = [line for line in ours if line == "    (empty)"]
     assert len(empty) == [stdin, *files.values()].count("")
-    assert len(ours) == 4 + len(files) + len(empty)
+    turned = [line for line in ours if line.startswith(TURNED)]
+    assert len(turned) == sum(map(is_read_from_the_right, (" ".join(argv), stdin, *map("".join, files.items()))))
+    assert len(ours) == 4 + len(files) + len(empty) + len(turned)
     assert not re.search("[\x00-\x08\x0b-\x1a\x1c-\x1f\u202a-\u202e]", "\n".join(card))
 
 

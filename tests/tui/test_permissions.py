@@ -98,6 +98,16 @@ async def test_every_part_is_shown_and_nothing_in_it_leaves_its_block(place: Pla
     assert verdict(place, held).digest == held.ask.digest
 
 
+async def test_a_terminal_that_may_show_arguments_in_another_order_is_said_to(place: Place) -> None:
+    for argv, is_told in ((["cp", "א", "--to", "ב"], True), (["cp", "é", "--to", "Δ"], False)):
+        held = wanted(place, Action(kind=ActionKind.COMMAND, tool="cp", folder="/srv", data={"argv": argv}))
+        async with place.inbox((100, 60)) as anna:
+            await anna.open()
+            await anna.sees("Command line", "y allows it")
+            assert ("Some letters here are read from the right" in anna.screen()) == is_told
+        place.desk.cancel(held.ask.id, Settler(person="anna", surface="tests"))
+
+
 async def test_where_several_have_to_agree_y_is_one_yes_and_the_permission_stays(place: Place) -> None:
     demand = Demand(rule="Bash(git *)", place="/etc/sayso/rules.toml:3", people=(system_user(), "ben"), need=2)
     asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")

@@ -12,7 +12,7 @@ from sayso.cli.texts import tr, translated
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.parts import ActionPart, parts_of, rules_part
 from sayso.permissions.verdict import verdict_of
-from sayso.text import exact
+from sayso.text import exact, is_read_from_the_right
 
 READING_SECONDS = 0.7
 
@@ -88,3 +88,8 @@ def _part_lines(part: ActionPart) -> Iterator[str]:
     # A name, such as that of a file, is the agent's as well.
     yield from barred(part.about, "    > ") if part.about else ()
     yield from barred(part.text) if part.text else [f"    {tr('(empty)')}"]
+    if is_read_from_the_right(part.about + part.text):
+        yield tr(
+            "Some letters here are read from the right: your terminal may show what stands between them the other way "
+            "round. The page of `sayso web` shows everything where it is written."
+        )

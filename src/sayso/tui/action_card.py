@@ -10,7 +10,7 @@ from sayso.asks.model import Ask
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.editing import difference
 from sayso.permissions.parts import ActionPart, parts_of, rules_part
-from sayso.text import exact
+from sayso.text import exact, is_read_from_the_right
 from sayso.tui.markdown import Block, cut
 from sayso.tui.shared import Shared
 
@@ -61,7 +61,12 @@ def _part_lines(shared: Shared, parts: Sequence[ActionPart]) -> list[str]:
     return [
         line
         for part in parts
-        for line in (_label(shared, part), *_barred(part.about, "  > "), *_text_lines(shared, part))
+        for line in (
+            _label(shared, part),
+            *_barred(part.about, "  > "),
+            *_text_lines(shared, part),
+            *_turned_around(shared, part),
+        )
     ]
 
 
@@ -81,6 +86,12 @@ def _part_blocks(shared: Shared, part: ActionPart) -> Iterator[Block]:
         yield from _solid(shared, part.text, part.language, "  │ ")
     else:
         yield Block(content=Content(shared.texts.empty_part), first="  ", rest="  ", tight=True)
+    for told in _turned_around(shared, part):
+        yield Block(content=Content.styled(told, "$mark"), tight=True)
+
+
+def _turned_around(shared: Shared, part: ActionPart) -> list[str]:
+    return [shared.texts.from_the_right] if is_read_from_the_right(part.about + part.text) else []
 
 
 def _solid(shared: Shared, text: str, language: str, start: str) -> Iterator[Block]:

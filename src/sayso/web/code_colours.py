@@ -13,15 +13,14 @@ from pathlib import PurePosixPath
 
 from markupsafe import escape
 
+from sayso.text import FROM_THE_RIGHT
+
 COLOURS = ("c", "s", "n", "k")
 """Comments, strings, numbers, keywords; each is a class `code-…`."""
 _LONGEST_COLOURED = 400
 """Characters of one line that are looked at for colours."""
 _WORD = re.compile(r"\S+|\s+")
-_FROM_THE_RIGHT = re.compile(
-    r"(?:[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff][\u0300-\u036f]*)+"
-)
-"""Letters and digits of scripts that are read so, with the marks on them."""
+_FROM_THE_RIGHT = re.compile(FROM_THE_RIGHT)
 
 _STRING = r"(?P<s>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`)"
 _REST = r"(?P<n>\b\d[\w.]*)|(?P<w>[A-Za-z_]\w*)"

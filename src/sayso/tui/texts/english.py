@@ -212,6 +212,10 @@ class Texts:
     part_edited: str = "Edited"
     edited_title: str = "As edited"
     empty_part: str = "(empty)"
+    from_the_right: str = (
+        "Some letters here are read from the right: your terminal may show what stands between them the other way "
+        "round. The page of `sayso web` shows everything where it is written."
+    )
     edit_begun: str = "You began to edit this. {edit} goes on with it, {undo} takes it back."
     like_title: str = "The rule: what may be done without asking"
     like_session: str = "For this session: until its client ends, and in no file"

@@ -204,6 +204,10 @@ class German(Texts):
     part_edited = "Geändert"
     edited_title = "Wie geändert"
     empty_part = "(leer)"
+    from_the_right = (
+        "Manche Buchstaben hier werden von rechts gelesen: Ihr Terminal zeigt womöglich verkehrt herum, was zwischen "
+        "ihnen steht. Die Seite von `sayso web` zeigt alles da, wo es geschrieben steht."
+    )
     edit_begun = "Sie haben begonnen, das zu ändern. {edit} macht damit weiter, {undo} nimmt es zurück."
     like_title = "Die Regel: was ohne Frage getan werden darf"
     like_session = "Für diese Sitzung: bis ihr Client endet, und in keiner Datei"
