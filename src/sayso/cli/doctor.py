@@ -141,7 +141,7 @@ def _chats(config: Config) -> Iterator[Finding]:
         if not can_chat():
             yield fault("chats", f"{label} is added, and the package for chats is not installed.", NEEDS_PACKAGE)
         elif chat.trouble:
-            yield fault("chats", f"{label} does not work: {chat.trouble}", "See docs/chats.md.")
+            yield fault("chats", f"{label} does not work: {chat.trouble}", f"sayso chat add {chat.kind}")
         elif not count:
             yield warning("chats", f"{label} is added, and nobody is linked there.", f"sayso chat link {chat.kind}")
         elif not held[chat.kind]:

@@ -72,16 +72,18 @@ def sandbox(config: Config) -> Iterator[Finding]:
     if able:
         yield ok("sandbox", f"commands can be kept in a sandbox here, with network {', '.join(able)}")
     for network, why in trouble.items():
+        if not why:
+            continue
         needed = config.sandbox != NO_SANDBOX and network == config.sandbox_network
-        if needed and config.sandbox_missing == "run":
+        said = f"No sandbox with network {network} can be enforced here: {why}"
+        if not needed:
+            yield note("sandbox", said)
+        elif config.sandbox_missing == "run":
             text = f"Commands run without the sandbox that you want for them, with network {network}: {why}"
-            yield from [warning("sandbox", text, "See docs/sandbox.md.")] if why else []
-        elif why:
-            said = f"No sandbox with network {network} can be enforced here: {why}"
-            yield (
-                fault("sandbox", said, "Such commands are refused. See docs/sandbox.md.")
-                if needed
-                else note("sandbox", said)
+            yield warning("sandbox", text, "To have them refused: sayso config set sandbox_missing refuse")
+        else:
+            yield fault(
+                "sandbox", said, "Such commands are refused. To run them without: sayso config set sandbox_missing run"
             )
 
 
@@ -92,7 +94,7 @@ def notifications(config: Config) -> Iterator[Finding]:
         note(
             "notifications",
             "None are set up: you hear of a question only while an inbox is open, or from the agent's own form.",
-            "See docs/notifications.md, for example notify_command.",
+            "For example: sayso config set notify_url https://ntfy.sh/SOME-NAME-THAT-NOBODY-GUESSES",
         )
     ]
 
