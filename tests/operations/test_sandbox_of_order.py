@@ -82,15 +82,17 @@ def test_a_stricter_sandbox_of_a_trusted_project_holds_for_the_persons_own_tool_
     tool(config.project_tools_dir, "loose", sandbox="workspace", sandbox_network="none")
     tool(config.user_tools_dir, "strict", sandbox="read-only", sandbox_network="none")
     tool(config.project_tools_dir, "strict", sandbox="workspace", sandbox_network="all")
+    tool(config.user_tools_dir, "online", sandbox="workspace", sandbox_network="all")
+    tool(config.project_tools_dir, "online", sandbox="workspace", sandbox_network="loopback")
     tool(config.user_tools_dir, "free")
     tool(config.project_tools_dir, "free", command="false")
     before = Catalog(config).load().tools
     assert [profile(config, before[name]) for name in ("loose", "strict", "free")] == [None, "read-only", None]
     trust(config.state_dir, config.project)
     loaded = Catalog(config).load().tools
-    sandboxes = [order(config, loaded[name]).sandbox(config) for name in ("loose", "strict", "free")]
+    sandboxes = [order(config, loaded[name]).sandbox(config) for name in ("loose", "strict", "online", "free")]
     found = [(each.profile, each.network) if each else None for each in sandboxes]
-    assert found == [("workspace", "none"), ("read-only", "none"), None]
+    assert found == [("workspace", "none"), ("read-only", "none"), ("workspace", "loopback"), None]
 
 
 def test_the_sandbox_of_a_sequence_holds_for_its_steps(config: Config) -> None:

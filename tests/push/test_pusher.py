@@ -14,15 +14,17 @@ from tests.asks.samples import ANNA, BLUE, COLOUR
 from tests.asks.samples import ask as new_ask
 from tests.conftest import OpenStore
 from tests.e2e.clients.process import wait_until
-from tests.permissions.test_desk import wanted
+from tests.permissions.test_desk import PUSH, wanted
 from tests.push.service import WAIT, PlayedBrowser, PushService, push_service, sender_of
 
 from sayso.agents.model import Ending, NewRun, Options, RunState
 from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question, State
+from sayso.asks.quorum import Demand, Quorum
 from sayso.clock import now_ms
 from sayso.config import load
 from sayso.desks import Desks
+from sayso.permissions.action import asking
 from sayso.push import sending, subscriptions
 from sayso.records import replace
 from sayso.store import Store
@@ -223,10 +225,22 @@ def test_a_project_that_is_left_out_is_not_told_of(office: Office) -> None:
 def test_what_others_have_to_answer_is_not_told(office: Office) -> None:
     def work() -> None:
         office.ask(replace(YES_NO, text="For grace?"), owner="grace")
+        asker = Asker(client="codex", project="/home/ada/shop", owner="ada")
+        new = NewAsk(tool="approve", questions=(YES_NO,), asker=asker)
+        by_grace = Demand(rule="Bash", place="rules.toml:1", people=("grace",))
+        office.desk.hold(asking(new, PUSH, quorum=Quorum(demands=(by_grace,))))
         office.ask(replace(YES_NO, text="For ada?"), owner="ada")
         assert office.next_body() == "For ada?"
 
     office.while_running(work)
+
+
+def test_a_browser_is_told_what_its_last_person_is_told_and_nobody_before(office: Office) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sayso.push.subscriptions.may_be_called", bool)
+        for session in (office.session, office.sign_in("bo")):
+            office.pushes.subscribe(session, "https://push/1", office.browser.p256dh, office.browser.auth, "")
+    assert [each.user for each in office.pushes.all() if each.endpoint == "https://push/1"] == ["bo"]
 
 
 def test_a_turn_in_talk_that_ends_or_fails_is_told_and_one_that_was_stopped_is_not(office: Office) -> None:

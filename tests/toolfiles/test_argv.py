@@ -387,6 +387,8 @@ def test_paths_are_read_from_the_working_directory(project: Path) -> None:
     made = command(PATHS, {"working_directory": "src", "file": "../src/a.py"}, project)
     assert made.cwd == project / "src"
     assert "file" in refusal(PATHS, {"working_directory": "src", "file": "../../secret"}, project)
+    assert made.leads_to == {".": os.path.realpath(project / "src"), "../src/a.py": os.path.realpath(made.cwd / "a.py")}
+    assert command(PATHS, {}, project).leads_to == {}, "where the person's own file says to work is theirs"
 
 
 @pytest.mark.parametrize("value", ["..", "/", "out", "none", "src/a.py", "~", "C:\\x"])
