@@ -6,6 +6,8 @@ import pytest
 from tests.asks.samples import FakeClock
 
 from sayso.accounts import Accounts
+from sayso.chats.desk import ChatDesk
+from sayso.chats.model import ChatKind
 from sayso.connections import (
     ACCESS_LIFE,
     AGAIN_WITHIN,
@@ -133,6 +135,21 @@ def test_whoever_is_shut_out_takes_their_agents_along(connections: Connections, 
     accounts.add_user("ada")
     assert connections.agent(pair.access, MCP) is None
     assert connections.consent("unused") is None
+
+
+def test_whoever_is_let_in_again_gets_back_nothing_of_before(accounts: Accounts, store: Store) -> None:
+    chats = ChatDesk(store)
+    chats.add(ChatKind.TELEGRAM, {"token": "1:a"})
+    assert chats.redeem(ChatKind.TELEGRAM, chats.make_code(ChatKind.TELEGRAM, "ada"), "1", "1", "")
+    code, link = chats.make_code(ChatKind.TELEGRAM, "ada"), accounts.make_link("ada")
+    session, token = accounts.redeem(accounts.make_link("ada")), accounts.add_token("builder", user="ada")
+    assert (accounts.session(session), accounts.token(token), len(chats.links())) != (None, None, 0)
+    accounts.revoke_user("ada")
+    accounts.add_user("ada")
+    assert (accounts.session(session), accounts.token(token), chats.links()) == (None, None, [])
+    assert chats.redeem(ChatKind.TELEGRAM, code, "2", "2", "") is None
+    with pytest.raises(SignInRefused):
+        accounts.redeem(link)
 
 
 def test_a_person_ends_their_own_connections_alone(connections: Connections) -> None:

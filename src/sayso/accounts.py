@@ -108,6 +108,7 @@ class Accounts:
             tx.run("drop_sessions_of", user_name=name)
             tx.run("drop_links_of", user_name=name)
             tx.run("drop_chat_links_of", user_name=name)
+            tx.run("drop_all_chat_codes_of", user_name=name)
             tx.run("drop_codes_of", user_name=name)
             tx.run("drop_connections_of", user_name=name)
             tx.run("revoke_tokens_of", user_name=name, now=self._clock())

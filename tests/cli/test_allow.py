@@ -58,6 +58,16 @@ def test_in_a_terminal_the_whole_action_is_shown_and_y_allows_it(home: Home) -> 
         assert (verdict(home, ask).person, verdict(home, ask).surface) == ("ada", "command line")
 
 
+@pytest.mark.parametrize("word", ["allow", "deny"])
+def test_whoever_decides_too_late_is_told_so_and_that_is_logged(home: Home, word: str) -> None:
+    with home.permission(PUSH) as ask:
+        assert home.run("deny", ask.id).code == 0
+        late = home.run(word, ask.id, *(["--digest", ask.digest] if word == "allow" else []))
+    assert (late.code, "Already denied" in late.error) == (4, True), late.error
+    assert sum("too late" in line for line in home.run("log", "show", ask.id).out.splitlines()) == 1
+    assert verdict(home, ask).decision is Decision.DENIED
+
+
 @pytest.mark.finding("F-04")
 def test_a_yes_that_was_typed_before_it_could_be_read_counts_for_nothing(home: Home) -> None:
     with home.permission(PUSH) as ask:

@@ -43,10 +43,13 @@ def settle(desks: Desks, ask: Ask, settlement: Sequence[Answer] | Rejection) -> 
 def check_open(desks: Desks, ask: Ask) -> None:
     """Refuse early what cannot be settled here: somebody was first, or this is an agent, who is not to speak for a
     person."""
-    if not ask.state.answerable:
+    by = settler(desks.config)
+    if not ask.state.answerable and ask.wanted is None:
         # An ended ask stays as it is; the desk has the words for who ended it.
-        desks.asks.answer(ask.id, (), settler(desks.config))
-    refuse_agents_settling(desks, ask, settler(desks.config))
+        desks.asks.answer(ask.id, (), by)
+    refuse_agents_settling(desks, ask, by)
+    if not ask.state.answerable:
+        desks.permissions.deny(ask.id, by)  # which logs that somebody came too late
 
 
 def check_permission(desks: Desks, ask: Ask) -> None:

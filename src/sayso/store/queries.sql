@@ -566,6 +566,9 @@ UPDATE chat_codes SET used_at = :now WHERE hash = :hash AND used_at IS NULL AND 
 -- name: drop_chat_codes_of
 DELETE FROM chat_codes WHERE kind = :kind AND user_name = :user_name;
 
+-- name: drop_all_chat_codes_of
+DELETE FROM chat_codes WHERE user_name = :user_name;
+
 -- name: drop_old_chat_codes
 DELETE FROM chat_codes WHERE expires_at < :before;
 
