@@ -7,7 +7,6 @@ AskUserQuestion and ExitPlanMode come by the same hook, and take an allow only w
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.clients import RUN_VARIABLE
 from sayso.config import load
 from sayso.desks import open_desks
@@ -103,10 +103,10 @@ def _is_in_background(event: Mapping[str, Any]) -> bool:
     if path is None or not _agent_of(event):
         return False
     with (
-        suppress(OSError, ValueError, RecursionError),
+        suppress(OSError, ValueError),
         open(path.with_suffix(".meta.json"), opener=open_regular) as file,
     ):
-        match json.loads(file.read(_MOST_ABOUT_AGENT)):
+        match untrusted_json.loads(file.read(_MOST_ABOUT_AGENT)):
             case {"requestShape": "foreground"}:
                 return False
     return True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
+from sayso import untrusted_json
 from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Asker
 from sayso.branches import branch_of
@@ -71,10 +71,10 @@ def _session_now() -> str:
     folder = os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude"), "sessions")
     for each in _line():
         with (
-            suppress(OSError, ValueError, RecursionError),
+            suppress(OSError, ValueError),
             open(os.path.join(folder, f"{each.pid}.json"), "rb", opener=open_regular) as file,
         ):
-            match json.loads(file.read(_MOST_ABOUT_SESSION)):
+            match untrusted_json.loads(file.read(_MOST_ABOUT_SESSION)):
                 # A file that a process of the same number has left says nothing of this one.
                 case {"procStart": each.started, "sessionId": str(session)}:
                     return session
