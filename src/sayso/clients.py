@@ -38,6 +38,9 @@ class ClientFacts:
     """Whether a person can go on in its forms without filling in a field for text."""
     keeps_lists: bool = False
     """Whether it keeps our list of tools from one start to the next, whatever forms it can show then."""
+    cancels: bool = True
+    """Whether it says so when its person interrupts a call. Else such a call looks as if it waited on, and its result
+    is seen by nobody."""
     rounds_renew: bool = True
     """Whether its clock begins anew when it calls again by itself, as it is told to from 2026-07-28 on."""
     pictures: Pictures = Pictures.BESIDE_DATA
@@ -65,7 +68,9 @@ CLIENTS: Mapping[str, ClientFacts] = {
     "codex-mcp-client": ClientFacts(
         limit=290, limit_with_progress=290, leaves_text_empty=False, pictures=Pictures.WITHOUT_DATA
     ),
-    "gemini-cli-mcp-client": ClientFacts(limit=590, limit_with_progress=590, other_names={"ask_user": "ask_person"}),
+    "gemini-cli-mcp-client": ClientFacts(
+        limit=590, limit_with_progress=590, cancels=False, other_names={"ask_user": "ask_person"}
+    ),
     "opencode": ClientFacts(limit=50, limit_with_progress=None),
     "qwen-cli-mcp-client": ClientFacts(limit=590, limit_with_progress=590),
     "copilot-cli": ClientFacts(limit=120, limit_with_progress=120, keeps_lists=True),

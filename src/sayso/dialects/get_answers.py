@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 _ANOTHER = "Another session, not you,"
 _NOT_YET = "Not answered yet, still open. Do not assume an answer. To hold on for one, call get_answers with wait true:"
+_NOTHING = "You have no open questions and no answers waiting."
+_TOLD_BEFORE = (
+    "Earlier calls have returned the answers to these. If you have not seen one, because its call was interrupted, "
+    "call get_answers with its ask_id:"
+)
 _AWAITED = (
     "Not answered yet, and another call waits for it. The answer comes as the result of that call, not here: do not "
     "assume one, do not ask again:"
@@ -64,26 +69,34 @@ def _ids(asks: Sequence[Ask]) -> str:
     return ", ".join(ask.id for ask in asks)
 
 
-def render(asks: Sequence[Ask], of_others: Set[str] = frozenset(), awaited: Set[str] = frozenset()) -> ToolReply:
+def render(
+    asks: Sequence[Ask],
+    of_others: Set[str] = frozenset(),
+    awaited: Set[str] = frozenset(),
+    told_before: Sequence[Ask] = (),
+) -> ToolReply:
     """What there is: settled asks with their answers, open ones by name. Those of another session are told apart: a yes
     to its question is not one to this agent's. So are those that another call waits for: whoever heard nothing of them
-    would ask again."""
+    would ask again. `told_before` are named where there is nothing else: calls have returned them, which its client may
+    have dropped."""
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
     data: dict[str, Any] = {
         # Some clients give the model only this: it must know whose answers these are, and what has none.
-        "message": _words(settled, open_, awaited, partial(_told_beside_answers, of_others=of_others)),
+        "message": _words(settled, open_, awaited, partial(_told_beside_answers, of_others=of_others), told_before),
         "answers": [{**outcome_data(ask), "wiped": True} if is_wiped(ask) else outcome_data(ask) for ask in settled],
         "pending": [outcome_data(ask) for ask in open_],
     }
-    return ToolReply(text=_words(settled, open_, awaited, partial(_told, of_others=of_others)), data=data)
+    return ToolReply(text=_words(settled, open_, awaited, partial(_told, of_others=of_others), told_before), data=data)
 
 
-def _words(settled: Sequence[Ask], open_: Sequence[Ask], awaited: Set[str], told: Callable[[Ask], str]) -> str:
+def _words(
+    settled: Sequence[Ask], open_: Sequence[Ask], awaited: Set[str], told: Callable[[Ask], str], before: Sequence[Ask]
+) -> str:
     words = [f"{_name(ask)}\n{told(ask)}" for ask in settled]
     words += _listed(_NOT_YET, [ask for ask in open_ if ask.id not in awaited])
     words += _listed(_AWAITED, [ask for ask in open_ if ask.id in awaited])
-    return "\n\n".join(words) or "You have no open questions and no answers waiting."
+    return "\n\n".join(words or [_NOTHING, *_listed(_TOLD_BEFORE, before)])
 
 
 def _listed(heading: str, asks: Sequence[Ask]) -> list[str]:

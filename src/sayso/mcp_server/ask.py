@@ -23,6 +23,7 @@ from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
 from sayso.mcp_server.heartbeat import held_call
+from sayso.mcp_server.held_calls import WaitingCall, drops_calls
 from sayso.mcp_server.replies import add, failure, pending, result, say_stopping
 from sayso.notify import Notifier
 from sayso.protocol.results import InputRequired, ToolResult
@@ -73,10 +74,14 @@ class AskCalls:
         return records.replace(request, new=asked_pictures.read(request.new, folder))
 
     async def _wait(self, request: AskRequest, waiting: Waiting, ctx: CallContext) -> Result:
-        held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
-        await self.backend.note_in_run(held.ask)
-        self.backend.clean_up()
-        return await HeldCall(self, request, held, waiting, ctx).hold_on()
+        if drops_calls(ctx) and not self.strict:
+            await self.backend.held_calls.recall(lambda call: call.is_about(request.new))
+        with self.backend.held_calls.waits(new=request.new) as call:
+            held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
+            call.asks = (held.ask,)
+            await self.backend.note_in_run(held.ask)
+            self.backend.clean_up()
+            return await HeldCall(self, request, held, waiting, ctx, call).hold_on()
 
     def _within_limit(self, request: AskRequest, ctx: CallContext) -> AskRequest:
         """The request with what its client's patience makes of its time limit. A modern client goes on waiting in the
@@ -113,7 +118,8 @@ class AskCalls:
         await self.backend.note_in_run(ask)
         self.backend.clean_up()
         if not ask.state.answerable and (held := await waiting.attach(ask.id, asker=request.new.asker)):
-            return await HeldCall(self, request, held, waiting, ctx).hold_on()
+            with self.backend.held_calls.waits(held.ask) as call:
+                return await HeldCall(self, request, held, waiting, ctx, call).hold_on()
         if ask.version == 1:
             self.backend.send_out(self.notify(ask, waiting, after=0))
         return pending(ask)
@@ -138,8 +144,17 @@ class AskCalls:
 class HeldCall:
     """One call of an ask tool while it is held."""
 
-    def __init__(self, calls: AskCalls, request: AskRequest, held: Held, waiting: Waiting, ctx: CallContext) -> None:
+    def __init__(
+        self,
+        calls: AskCalls,
+        request: AskRequest,
+        held: Held,
+        waiting: Waiting,
+        ctx: CallContext,
+        call: WaitingCall,
+    ) -> None:
         self._calls, self._request, self._held, self._waiting, self._ctx = calls, request, held, waiting, ctx
+        self._call = call
         self._meta = ctx.meta
         self._left = False
         self._came = Round.of(ctx)
@@ -198,6 +213,7 @@ class HeldCall:
         waited = now_ms() - self._held.ask.created_at
         beside = self._form.stay_open if self._form and self._form.opens_at_once else None
         async with held_call(self._ctx, self._calls.backend, limit, waited, beside) as patience:
+            self._call.wait_with(patience)
             try:
                 return await self._waiting.outcome(self._held)
             except asyncio.CancelledError:
@@ -231,6 +247,8 @@ class HeldCall:
             return await self._come_again(None)
         # Before the client hears of it: it may come again at once, and to another process.
         why = "its server stopped" if self._calls.backend.stopping else "the client's time limit was near"
+        if self._call.is_recalled:
+            why = "another call of the agent came for it"
         await self._waiting.release(replace(self._held, away=Away.AT_WORK), why)
         # A strict profile has no word for "pending", and gets here only when we stop.
         if self._calls.strict:
@@ -259,6 +277,8 @@ class HeldCall:
 
             put_into(told, files, asker)
         self._calls.backend.note_delivery(self._ctx, self._held)
+        if drops_calls(self._ctx):
+            self._calls.backend.held_calls.note_told(ask)
         return told
 
     def _found_settled(self, ask: Ask) -> bool:

@@ -23,6 +23,7 @@ from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import SaysoError
 from sayso.mcp_server.context import CallContext
+from sayso.mcp_server.held_calls import HeldCalls
 from sayso.mcp_server.run_link import RunLink
 from sayso.protocol.request import Tell
 
@@ -72,6 +73,7 @@ class Backend:
         self._link = link
         self._secret = b""
         self._patience: set[Patience] = set()
+        self.held_calls = HeldCalls()
         self.stopping = False
         """Whether calls that wait are to end now, so that their clients can call again elsewhere."""
         self._tasks, self._errands = BackgroundTasks(), BackgroundTasks()

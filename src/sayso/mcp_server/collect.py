@@ -20,6 +20,7 @@ from sayso.errors import InvalidInput, NotFound, SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import held_call
+from sayso.mcp_server.held_calls import WaitingCall, drops_calls
 from sayso.mcp_server.replies import add, failure, result, say_stopping
 from sayso.protocol.results import ToolResult
 from sayso.records import replace
@@ -81,6 +82,9 @@ class CollectCalls:
             waiting = await self._backend.waiting()
             asker = self._backend.asker_of(ctx)
             asks = await self._asked(waiting, asker, wanted.ask_id)
+            calls, named = self._backend.held_calls, {ask.id for ask in asks}
+            if drops_calls(ctx) and await calls.recall(lambda call: any(ask.id in named for ask in call.asks)):
+                asks = await self._asked(waiting, asker, wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
             of_others = waiting.desk.of_other_sessions(asks, asker)
             awaited = _awaited(waiting, asks)
@@ -90,7 +94,8 @@ class CollectCalls:
                 asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
             asks = await self._hand_over(ctx, waiting, asks, held)
             files = {ask.id: await self._backend.files_of(ask, asker) for ask in asks}
-            told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others, awaited))
+            before = calls.told if drops_calls(ctx) else ()
+            told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others, awaited, before))
             if handed := [each for of_ask in files.values() for each in of_ask]:
                 from sayso.mcp_server.files import put_into
 
@@ -152,8 +157,14 @@ class CollectCalls:
         self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
     ) -> list[Ask]:
         """How the asks stand once one of those held has ended, or the client's patience has."""
+        with self._backend.held_calls.waits(*(one.ask for one in held)) as call:
+            return await self._once_ended(ctx, waiting, asks, held, call)
+
+    async def _once_ended(
+        self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held], call: WaitingCall
+    ) -> list[Ask]:
         try:
-            await self._wait_for_one(ctx, waiting, held)
+            await self._wait_for_one(ctx, waiting, held, call)
             # What is not held here is told as it stood: should it end just now, nobody could note that it was told.
             ours = {one.ask.id for one in held}
             asks = [await waiting.do(waiting.desk.get, ask.id) if ask.id in ours else ask for ask in asks]
@@ -168,11 +179,12 @@ class CollectCalls:
                 await waiting.release(replace(one, away=Away.AT_WORK), "the agent will come again")
         return list(asks)
 
-    async def _wait_for_one(self, ctx: CallContext, waiting: Waiting, held: Sequence[Held]) -> None:
+    async def _wait_for_one(self, ctx: CallContext, waiting: Waiting, held: Sequence[Held], call: WaitingCall) -> None:
         if not held or any(_settled(one.ask) for one in held):
             return
         limit = call_limit(held[0].ask.asker.client, ctx.meta, self._backend.config)
-        async with held_call(ctx, self._backend, limit):
+        async with held_call(ctx, self._backend, limit) as patience:
+            call.wait_with(patience)
             await _first_end(waiting, held)
 
 

@@ -15,7 +15,7 @@ from tests.e2e.ask.house import AUTO, LEGACY, asks_named, connected
 from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.events import CallFailed, CallResult, Json
 from tests.e2e.clients.kinds import CLIENTS, ClientKind
-from tests.e2e.stdio.harness import WAIT, Person, Place, data_of, new_place
+from tests.e2e.stdio.harness import WAIT, Person, Place, data_of, new_place, text_of
 from tests.e2e.stdio.pipe import MODERN
 from tests.permissions.test_desk import PUSH, QUESTION
 
@@ -94,6 +94,50 @@ def test_a_client_whose_clock_runs_on_through_rounds_hears_pending_before_its_li
         told = data_of(agent.call("ask_user", {"question": "In time?"}).result(WAIT))
         assert told["outcome"] == "pending"
         assert [event.kind for event in person.desk.events(told["ask_id"])] == ["opened", "unattended"]
+
+
+DROPS_CALLS = "gemini-cli-mcp-client"
+"""A client that says nothing when its person interrupts a call: that one stays open, and nobody reads its result."""
+ANYWHERE: Json = {"question": "Where to?"}
+
+
+@pytest.mark.parametrize("tool", ["ask_person", "get_answers"])
+def test_what_a_dropped_call_waits_for_is_taken_up_by_the_next_and_the_person_is_asked_once(
+    place: Place, tool: str
+) -> None:
+    with place.agent("legacy", program="sayso", name=DROPS_CALLS) as agent, place.person() as person:
+        dropped = agent.call("ask_person", ANYWHERE)
+        ask = person.wait_for_ask("Where to?")
+        again = agent.call(tool, ANYWHERE if tool == "ask_person" else {"wait": True})
+        assert data_of(dropped.result(WAIT))["outcome"] == "pending"
+        person.answer(ask, "north")
+        assert "north" in text_of(again.result(WAIT))
+        assert len(asks_named(person, "Where to?")) == 1
+
+
+def test_a_call_that_was_dropped_while_it_held_on_gives_way_too(place: Place) -> None:
+    with place.agent("legacy", program="sayso", name=DROPS_CALLS) as agent, place.person() as person:
+        agent.call("ask_person", {**ANYWHERE, "nonBlocking": True}).result(WAIT)
+        dropped = agent.call("get_answers", {"wait": True})
+        ask = person.wait_for_ask("Where to?")
+        told = text_of(agent.call("get_answers", {}).result(WAIT))
+        assert told.startswith("Not answered yet, still open.")
+        assert "Where to?" in text_of(dropped.result(WAIT))
+        person.answer(ask, "north")
+        assert "north" in text_of(agent.call("get_answers", {}).result(WAIT))
+
+
+def test_an_answer_that_a_dropped_call_has_returned_is_named_and_can_be_fetched(place: Place) -> None:
+    with place.agent("legacy", program="sayso", name=DROPS_CALLS) as agent, place.person() as person:
+        dropped = agent.call("ask_person", ANYWHERE)
+        ask = person.wait_for_ask("Where to?")
+        person.answer(ask, "north")
+        dropped.result(WAIT)
+        told = text_of(agent.call("get_answers", {}).result(WAIT))
+        assert "If you have not seen one, because its call was interrupted" in told
+        assert f"[{ask.id}] Where to?" in told
+        assert "north" not in told
+        assert "north" in text_of(agent.call("get_answers", {"ask_id": ask.id}).result(WAIT))
 
 
 def test_a_round_does_not_start_the_calls_own_time_limit_anew(place: Place) -> None:
