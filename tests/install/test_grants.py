@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -150,6 +151,7 @@ def test_the_hook_for_copilot_allows_no_other_tool_even_if_it_were_run_for_one(t
     told = json.dumps({"toolName": tool, "toolArgs": {"command": "echo sayso-ask_user"}})
     ran = subprocess.run(["bash", "-c", hook["bash"]], input=told, capture_output=True, text=True, check=True)
     assert ("allow" in ran.stdout) is is_allowed
+    assert bool(re.search(hook["matcher"], tool)) is is_allowed
 
 
 @pytest.mark.finding("F-80")
