@@ -39,6 +39,7 @@ MOST_ROUNDS_WHEN_STOPPING = 3
 
 Result = ToolResult | InputRequired
 
+_FORM_CAME_LATE = "The client's form was filled in too late, and nothing of it was used: {who} had settled this before."
 _STOPPED = "The server is stopping; the question stays open. Make the same call again: it is not asked twice."
 
 
@@ -270,8 +271,9 @@ class HeldCall:
         told = result(self._request.render(_as_asked(with_places(ask, files), self._request.new)))
         if self._came is None and self._found_settled(ask):
             add(told, "given_earlier", given_earlier(ask, now_ms()))
-        if self._form and self._form.lost:
-            add(told, "form", f"What was filled in in the client's form came too late. {self._form.lost}")
+        if self._form and self._form.is_late:
+            first = ask.outcome.person if ask.outcome else ""
+            add(told, "form", _FORM_CAME_LATE.format(who=first or "somebody"))
         if files:
             from sayso.mcp_server.files import put_into
 

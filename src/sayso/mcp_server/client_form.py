@@ -26,10 +26,10 @@ MOST_FORMS = 3
 
 
 class ClientForm:
-    """One ask in the form of the client that asks it. `lost` says who was first when a filled-in form came second."""
+    """One ask in the form of the client that asks it. `is_late` says that a filled-in form came second."""
 
     def __init__(self, ask: Ask, ctx: CallContext, waiting: Waiting, config: Config) -> None:
-        self.lost = ""
+        self.is_late = False
         self._ask, self._ctx, self._waiting, self._config = ask, ctx, waiting, config
         wanted = config.forms != "never" and ctx.client.shows_forms and not is_unattended(ctx)
         self._form = form_for(ask, ctx.request.version, described(ctx).client) if wanted else None
@@ -79,7 +79,7 @@ class ClientForm:
         try:
             await self._settle_by(reply, after_ms)
         except AlreadySettled as error:
-            self.lost = str(error) if reply.action == "accept" else ""
+            self.is_late = reply.action == "accept"
             logger.info("The client's form came second: %s", error)
         except FormUnavailable as error:
             logger.info("Nothing was taken from the client's form: %s", error)
