@@ -96,6 +96,7 @@ def test_a_yes_to_what_was_edited_reads_as_that(patient: Stage) -> None:
     PermissionDesk(stage.house.desk).allow(asked.id, asked.digest, by, changed_input={"command": "npm test"})
     run = stage.ended(conversation)
     assert stage.texts(run) == ["Allowed Bash"]
+    stage.until_true(lambda: stage.house.desk.get(asked.id).delivered)
     page = visitor.get(f"/talk/{conversation}").text
     assert re.search(r"<p [^>]*>Edited: Bash: npm test</p>", page)
     assert "You allowed this as you edited it" in page
