@@ -187,6 +187,33 @@ async def test_an_answer_after_the_timeout_is_kept_for_the_next_call(store: Stor
         assert (await waiting.outcome(again)).answer("1") == RED[0]
 
 
+async def test_who_was_just_told_of_a_timeout_can_wait_on_as_soon_as_that_is_noted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noting, go_on = threading.Event(), threading.Event()
+    async with waits(store) as waiting:
+        delivered = waiting.desk.delivered
+
+        def slowly(held: Held) -> Ask:
+            noting.set()
+            assert go_on.wait(25)
+            return delivered(held)
+
+        held = await waiting.hold(ask(timeout_ms=1))
+        assert (await waiting.outcome(held)).state is State.TIMED_OUT
+        monkeypatch.setattr(waiting.desk, "delivered", slowly)
+        told = asyncio.create_task(waiting.delivered(held))
+        assert await asyncio.to_thread(noting.wait, 25)
+        assert waiting.in_hand == {held.ask.id}
+        noted = asyncio.create_task(waiting.leaving.noted([held.ask.id]))
+        go_on.set()
+        assert await noted
+        assert waiting.in_hand == set()
+        assert not await waiting.leaving.noted([held.ask.id])
+        assert await waiting.attach(held.ask.id)
+        await told
+
+
 async def test_a_call_that_is_let_go_leaves_the_ask_open_and_unattended(store: Store) -> None:
     async with waits(store) as waiting:
         held = await waiting.hold(ask())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 
 from sayso.asks.desk import AskDesk, Held, Leaving
@@ -33,7 +33,7 @@ class LeavingWaits:
         self, desk: AskDesk, threads: Threads, forget: Callable[[Held], Held], stuck: Callable[[], object]
     ) -> None:
         self._desk, self._do, self._forget, self._note_stuck = desk, threads.do, forget, stuck
-        self._handing_over: set[str] = set()
+        self._handing_over: dict[str, asyncio.Future[None]] = {}
         self._next: list[tuple[Held, str]] = []
         self._letting_go = asyncio.Lock()
         self._stuck = Leaving()
@@ -151,7 +151,7 @@ class LeavingWaits:
     async def delivered(self, held: Held) -> None:
         """Note that the outcome has reached the agent."""
         held = self._forget(held)
-        self._handing_over.add(held.ask.id)
+        noted = self._handing_over[held.ask.id] = asyncio.get_running_loop().create_future()
         try:
             await self._do(self._desk.delivered, held)
         except SaysoError as error:
@@ -160,12 +160,21 @@ class LeavingWaits:
                 # Until it is noted, the agent may get the same answer once more; better than never.
                 self.stay(Leaving(delivered=(held,)))
         finally:
-            self._handing_over.discard(held.ask.id)
+            noted.set_result(None)
+            if self._handing_over[held.ask.id] is noted:
+                del self._handing_over[held.ask.id]
 
     @property
     def handed_over(self) -> set[str]:
         """The asks whose outcome the agent has, though the store may not know yet."""
-        return self._handing_over | {held.ask.id for held in self._stuck.delivered}
+        return self._handing_over.keys() | {held.ask.id for held in self._stuck.delivered}
+
+    async def noted(self, asks: Iterable[str]) -> bool:
+        """Wait until the store knows that these were handed over, or could not be told. Whether it was yet to be."""
+        yet = [self._handing_over[ask] for ask in asks if ask in self._handing_over]
+        if yet:
+            await asyncio.wait(yet)
+        return bool(yet)
 
     async def _take_back_after(self, noted: asyncio.Task[None], held: Held) -> None:
         await asyncio.wait([noted])

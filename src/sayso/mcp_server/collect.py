@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sayso.asks.desk import Held
 from sayso.asks.handed_files import with_places
-from sayso.asks.model import Ask, Asker, Away
+from sayso.asks.model import Ask, Asker, Away, State
 from sayso.asks.waiting import Waiting
 from sayso.bridge import BackgroundTasks, seen_through
 from sayso.clients import call_limit
@@ -83,7 +83,9 @@ class CollectCalls:
             asker = self._backend.asker_of(ctx)
             asks = await self._asked(waiting, asker, wanted.ask_id)
             calls, named = self._backend.held_calls, {ask.id for ask in asks}
-            if drops_calls(ctx) and await calls.recall(lambda call: any(ask.id in named for ask in call.asks)):
+            recalled = drops_calls(ctx) and await calls.recall(lambda call: any(ask.id in named for ask in call.asks))
+            # Who was just told that nobody has answered in time may wait on: no other call does.
+            if await waiting.leaving.noted(ask.id for ask in asks if ask.state is State.TIMED_OUT) or recalled:
                 asks = await self._asked(waiting, asker, wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
             of_others = waiting.desk.of_other_sessions(asks, asker)
