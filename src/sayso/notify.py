@@ -229,9 +229,10 @@ def details(asks: Sequence[Ask]) -> str:
 
 
 async def _run(command: Sequence[str], text: bytes, environment: dict[str, str]) -> int:
-    """Run a command to its end, or to ours. It need not read what it is given; what it prints is no answer."""
-    pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=nowhere, env=environment)
+    """Run a command to its end, or to ours. It need not read what it is given. What it prints is no answer, and goes
+    where we tell of troubles."""
+    pipe, errors = asyncio.subprocess.PIPE, 2
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=errors, env=environment)
     try:
         await process.communicate(text)
     finally:
