@@ -325,6 +325,26 @@ def test_a_listener_is_never_woken_while_nothing_happens(store: SqliteStore, bel
 
 
 @pytest.mark.usefixtures("witness")
+def test_a_fault_that_nobody_thought_of_leaves_nobody_deaf(
+    store: SqliteStore, bell: Bell, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults, wait, heard = [ZeroDivisionError("nobody thought of this")], bell.wait, threading.Event()
+
+    def wait_or_fail(timeout: float | None) -> bool:
+        if faults:
+            raise faults.pop()
+        return wait(timeout)
+
+    monkeypatch.setattr(bell, "wait", wait_or_fail)
+    monkeypatch.setattr("sayso.store.bell.LOOK_EVERY", 0.01)
+    with closing(Listener(bell, heard.set)):
+        assert heard.wait(30), "something may have been missed"
+        assert "nobody thought of this" in caplog.text
+        heard.clear()
+        AskDesk(store).leave(ask())
+        assert heard.wait(30)
+
+
 def test_a_change_whose_ring_was_lost_is_heard_all_the_same(
     bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

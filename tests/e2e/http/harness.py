@@ -114,6 +114,9 @@ class Replica:
         self.process.stdout.close()
 
 
+_FAULT = re.compile(r"Traceback (?:.*\n)(?:[ \t].*\n)+\S.*")
+
+
 @contextmanager
 def replica(place: Place, *flags: str) -> Iterator[Replica]:
     """A replica that, whatever is done to it, never fails on its own account."""
@@ -122,7 +125,8 @@ def replica(place: Place, *flags: str) -> Iterator[Replica]:
         yield running
     finally:
         running.kill()
-    assert "Traceback" not in running.log, running.log
+    fault = _FAULT.search(running.log)
+    assert fault is None, f"{running.log}\n{fault and fault[0][-400:]}"
 
 
 def _json_from(stream: IO[str]) -> dict[str, Any]:
