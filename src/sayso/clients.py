@@ -97,7 +97,8 @@ _WITH_SERVER_NAME = "qwen-cli-mcp-client"
 _CLAUDE = "claude-code"
 LIMIT_VARIABLE = "MCP_TOOL_TIMEOUT"
 """In the environment of Claude Code, in milliseconds."""
-_OF_CLAUDE = "CLAUDE_CODE_SESSION_ID"
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
+"""In which Claude Code names its session to all that it starts."""
 _MARGIN = 10.0
 """Seconds before the end at which a call comes back."""
 
@@ -124,7 +125,7 @@ def call_limit(name: str, meta: Mapping[str, Any], config: Config) -> float | No
 def _told_limit(environ: Mapping[str, str]) -> float | None:
     """What a person has set for all calls of Claude Code, which hands its environment on to the servers that it starts.
     Progress does not extend it."""
-    given = environ.get(LIMIT_VARIABLE, "") if environ.get(_OF_CLAUDE) else ""
+    given = environ.get(LIMIT_VARIABLE, "") if environ.get(SESSION_VARIABLE) else ""
     seconds = int(given) / 1000 if given.isascii() and given.isdigit() else 0
     return seconds - min(_MARGIN, seconds / 4) if seconds else None
 
@@ -158,5 +159,5 @@ def entry_in(user_agent: str) -> str:
     return user_agent.partition("(")[2].rstrip(")").partition(",")[0].strip()
 
 
-IN_A_SHELL = ("CLAUDECODE", _OF_CLAUDE, "CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE")
+IN_A_SHELL = ("CLAUDECODE", SESSION_VARIABLE, "CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE")
 """What agents set in the environment of the commands they run."""

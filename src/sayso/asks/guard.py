@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sayso.asks.model import Ask, Asker, Settler
+from sayso.clients import SESSION_VARIABLE
 from sayso.errors import NotYours
 from sayso.processes import ProcessName, ancestry, this_host
 
 if TYPE_CHECKING:
     from sayso.asks.desk import AskDesk
-
-SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 
 
 def refuse_self_answer(desk: AskDesk, ask: Ask, settler: Settler) -> None:

@@ -11,7 +11,6 @@ import click
 
 from sayso import __version__
 from sayso.asks.desk import Held
-from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Answer, Ask, Asker, Kind, State
 from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
@@ -19,6 +18,7 @@ from sayso.cli.program import has_output, settings
 from sayso.cli.terminal import flowing, put_json, put_part, say
 from sayso.cli.texts import tr, translated
 from sayso.cli.values import stdin_text
+from sayso.clients import SESSION_VARIABLE
 from sayso.config import Config
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
 from sayso.errors import WaitEnded

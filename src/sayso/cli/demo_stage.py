@@ -21,7 +21,6 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Ask
 from sayso.cli.texts import language
 from sayso.clients import IN_A_SHELL
@@ -32,7 +31,7 @@ from sayso.errors import SaysoError
 START_SECONDS = 60.0
 GRACE_SECONDS = 10.0
 _TAIL_CHARACTERS = 2_000
-_INHERITED = ("CLAUDE_PROJECT_DIR", SESSION_VARIABLE, *IN_A_SHELL)
+_INHERITED = ("CLAUDE_PROJECT_DIR", *IN_A_SHELL)
 """What would make the scripted agent pass for the agent that the demo itself may have been started by."""
 
 

@@ -21,7 +21,7 @@ from sayso.config import load
 from sayso.desks import open_desks
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
-from sayso.files import open_regular
+from sayso.files import read_regular
 from sayso.gates.asker import client_process, project_of, session_of
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
@@ -35,7 +35,7 @@ _PROMPT_TOOL = "--permission-prompt-tool"
 _AGENT = re.compile(r"claude-code_(\d+-\d+-\d+)_")
 _AGENT_ID = re.compile(r"[\w-]{1,100}")
 _MOST_ABOUT_AGENT = 65_536
-"""Characters of the file about an agent that are read."""
+"""Bytes of the file about an agent that are read."""
 OWN_TOOLS = own_tools("mcp__(?:plugin_sayso_)?{server}__{tool}")
 
 
@@ -102,11 +102,8 @@ def _is_in_background(event: Mapping[str, Any]) -> bool:
     path = _transcript(event)
     if path is None or not _agent_of(event):
         return False
-    with (
-        suppress(OSError, ValueError),
-        open(path.with_suffix(".meta.json"), opener=open_regular) as file,
-    ):
-        match untrusted_json.loads(file.read(_MOST_ABOUT_AGENT)):
+    with suppress(OSError, ValueError):
+        match untrusted_json.loads(read_regular(path.with_suffix(".meta.json"), _MOST_ABOUT_AGENT)):
             case {"requestShape": "foreground"}:
                 return False
     return True

@@ -6,15 +6,15 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 from sayso import untrusted_json
-from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Asker
 from sayso.branches import branch_of
-from sayso.clients import ENTRY_VARIABLE, conversation, entry_in, is_headless
+from sayso.clients import ENTRY_VARIABLE, SESSION_VARIABLE, conversation, entry_in, is_headless
 from sayso.config import Config
-from sayso.files import open_regular
+from sayso.files import read_regular
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, ancestry, leader_of, starter, this_host
@@ -70,11 +70,8 @@ def _session() -> str:
 def _session_now() -> str:
     folder = os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude"), "sessions")
     for each in _line():
-        with (
-            suppress(OSError, ValueError),
-            open(os.path.join(folder, f"{each.pid}.json"), "rb", opener=open_regular) as file,
-        ):
-            match untrusted_json.loads(file.read(_MOST_ABOUT_SESSION)):
+        with suppress(OSError, ValueError):
+            match untrusted_json.loads(read_regular(Path(folder, f"{each.pid}.json"), _MOST_ABOUT_SESSION)):
                 # A file that a process of the same number has left says nothing of this one.
                 case {"procStart": each.started, "sessionId": str(session)}:
                     return session
