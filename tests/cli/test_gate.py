@@ -493,6 +493,20 @@ def test_of_an_agent_in_the_foreground_both_prompts_are_open(home: Home) -> None
         assert gate.decision()["behavior"] == "deny"
 
 
+def test_a_person_is_told_which_subagent_wants_it(home: Home) -> None:
+    event = prompt(home, agent_id="a1", agent_type="code-reviewer\x1b[2J")
+    assert home.run("away").code == 0
+    with waiting(home, event) as gate:
+        shown = home.run("show", gate.ask.id).out
+        assert "Asked by the subagent" in shown
+        assert "code-reviewer<U+001B>[2J" in shown
+        gate.deny("not that")
+    assert home.run("back").code == 0
+    with waiting(home, prompt(home, agent_type="main")) as gate:
+        assert "subagent" not in home.run("show", gate.ask.id).out
+        gate.deny("not that")
+
+
 def test_questions_answered_in_the_terminal_leave_the_inbox_and_are_owed_to_nobody(home: Home) -> None:
     write(home, used("toolu_1", "AskUserQuestion", QUESTIONS))
     with waiting(home, prompt(home, "AskUserQuestion", QUESTIONS)) as gate:

@@ -24,7 +24,7 @@ from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
-from sayso.permissions.parts import rules_part
+from sayso.permissions.parts import parts_of_asking
 from sayso.permissions.rules_here import Rules
 from sayso.permissions.verdict import Decision, allowed_by, verdict_of
 from sayso.records import replace
@@ -122,7 +122,7 @@ def test_the_one_whose_agent_it_is_does_not_count(place: Place) -> None:
     for person in TWO.people:
         with pytest.raises(InvalidInput):
             place.yes(nobodys, person)
-    assert "nobody knows whose agent this is" in rules_part(nobodys)[0].text
+    assert "nobody knows whose agent this is" in parts_of_asking(nobodys)[0].text
 
 
 def test_one_person_with_a_name_on_the_page_and_another_to_the_system_counts_once(place: Place) -> None:
@@ -169,7 +169,7 @@ def test_an_edit_starts_again_from_nobody_and_is_what_the_others_look_at(place: 
     assert edited.digest != ask.digest
     assert [yes.person for yes in yeses_of(edited)] == ["bo"]
     assert deciders(edited) == ("ada", "bo", "cy")
-    assert "bo has changed what the agent wanted" in rules_part(edited)[0].text
+    assert "bo has changed what the agent wanted" in parts_of_asking(edited)[0].text
     assert edited.wanted
     assert (edited.wanted["scopes"], edited.wanted["takes_changes"]) == (["once"], True)
     with pytest.raises(InvalidInput, match="is not the digest of what the agent wants"):
@@ -182,7 +182,7 @@ def test_an_edit_starts_again_from_nobody_and_is_what_the_others_look_at(place: 
     place.desk.allow(undone.id, undone.digest, by("bo"), changed_input=dry)
     again = place.desk.take_back(undone.id, by("bo"))
     assert (again.digest, again.title) == (undone.digest, undone.title)
-    assert "has changed" not in rules_part(again)[0].text
+    assert "has changed" not in parts_of_asking(again)[0].text
     place.yes(undone, "ada")
     verdict = verdict_of(place.yes(undone, "bo"))
     assert verdict
@@ -205,8 +205,8 @@ def test_after_a_while_others_are_asked_as_well(place: Place) -> None:
     ask = place.ask(replace(TWO, escalate_after_ms=20 * MINUTE, escalate_to=("eve",)))
     held = next(iter(place.asks.held_here().values()))
     assert (deciders(ask), next_escalation(ask)) == (("ada", "bo", "cy"), place.now + 20 * MINUTE)
-    assert "on also: eve." in rules_part(ask)[0].text
-    assert "on also" not in rules_part(place.ask())[0].text
+    assert "on also: eve." in parts_of_asking(ask)[0].text
+    assert "on also" not in parts_of_asking(place.ask())[0].text
     assert place.asks.escalate(held)[1] is False
     with pytest.raises(InvalidInput):
         place.yes(ask, "eve")
@@ -280,7 +280,7 @@ def test_a_stand_in_does_not_count_for_them_either_where_the_page_knows_them_by_
 
 def test_the_card_says_who_has_agreed_who_is_awaited_and_which_rule_says_so(place: Place) -> None:
     ask = place.ask(replace(TWO, timeout_ms=MINUTE))
-    text = rules_part(place.yes(ask, "ada"))[0].text
+    text = parts_of_asking(place.yes(ask, "ada"))[0].text
     for said in (
         "Must agree: 2 of ada, bo, cy. /etc/sayso/rules.toml:3 says so, for Bash(git push *).",
         "Agreed: ada. Awaited: 1 more of bo, cy.",
@@ -291,11 +291,11 @@ def test_the_card_says_who_has_agreed_who_is_awaited_and_which_rule_says_so(plac
 
 def test_where_there_are_too_few_people_the_card_says_that_it_can_never_be_allowed(place: Place) -> None:
     alone = place.ask(everyone=("ada",))
-    assert "There is one person here (ada), so this can never be allowed" in rules_part(alone)[0].text
+    assert "There is one person here (ada), so this can never be allowed" in parts_of_asking(alone)[0].text
     place.yes(alone, "ada")
     assert place.asks.get(alone.id).state is State.PENDING
     enough = place.ask(everyone=("ada", "bo"))
-    assert "never" not in rules_part(enough)[0].text
+    assert "never" not in parts_of_asking(enough)[0].text
 
 
 def test_an_allow_that_not_enough_have_agreed_to_lets_nothing_be_done(place: Place) -> None:

@@ -19,7 +19,7 @@ from sayso.chats import questions
 from sayso.chats.model import Button, ChatMessage
 from sayso.chats.questions import ChatQuestion
 from sayso.permissions.action import AllowScope, action_of, scopes_of
-from sayso.permissions.parts import parts_of, rules_part
+from sayso.permissions.parts import parts_of, parts_of_asking
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.records import replace
 from sayso.text import exact, one_line
@@ -219,7 +219,7 @@ def _permission(ask: Ask, limits: ChatLimits, address: str, confirming: bool) ->
     action = action_of(ask)
     if action is None or not limits.allows or AllowScope.ONCE not in scopes_of(ask):
         return None
-    parts = [*parts_of(action), *rules_part(ask)]
+    parts = [*parts_of(action), *parts_of_asking(ask)]
     body = "\n".join(line for part in parts for line in (part.label, *_barred(part.text)))
     choices = (("Yes, allow it", SURE), ("Back", BACK)) if confirming else (("Allow…", ALLOW), ("Deny", DENY))
     hint = LOOK_AGAIN if confirming else ""

@@ -10,7 +10,7 @@ from sayso.asks.model import Ask
 from sayso.cli.terminal import barred, bold, forget_typed_ahead, put, put_pages, read_line
 from sayso.cli.texts import tr, translated
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
-from sayso.permissions.parts import ActionPart, parts_of, rules_part
+from sayso.permissions.parts import ActionPart, parts_of, parts_of_asking
 from sayso.permissions.verdict import verdict_of
 from sayso.text import exact, is_read_from_the_right
 
@@ -22,7 +22,7 @@ def action_card(ask: Ask) -> list[str]:
     action = action_of(ask)
     if action is None:
         return []
-    why = [line for part in rules_part(ask, tr) for line in _part_lines(part)]
+    why = [line for part in parts_of_asking(ask, tr) for line in _part_lines(part)]
     return [*action_lines(action), *why, *_how_far(scopes_of(ask)[:1], exact(action.tool))]
 
 

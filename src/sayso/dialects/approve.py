@@ -109,10 +109,16 @@ def permission_ask(permission: Permission, asker: Asker, config: Config, file: S
 
 
 def ask_for(
-    action: Action, asker: Asker, config: Config, ruled: RuledAction = LEFT_TO_PEOPLE, *, takes_changes: bool = True
+    action: Action,
+    asker: Asker,
+    config: Config,
+    ruled: RuledAction = LEFT_TO_PEOPLE,
+    *,
+    takes_changes: bool = True,
+    subagent: str = "",
 ) -> NewAsk:
-    """The ask by which people decide about this action, and what the rules have made of it. `takes_changes`: see
-    `asking`."""
+    """The ask by which people decide about this action, and what the rules have made of it. `takes_changes` and
+    `subagent`: see `asking`."""
     # Over HTTP many conversations may share a token, and none of them has an end that we would hear of. Where the rules
     # say who has to agree, they agree to this alone.
     once = bool(asker.agent or ruled.quorum)
@@ -140,6 +146,7 @@ def ask_for(
         rules_say=ruled.asked,
         asking_rules=ruled.asking_rules,
         quorum=ruled.quorum,
+        subagent=subagent,
     )
 
 

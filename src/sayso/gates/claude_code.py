@@ -27,6 +27,7 @@ from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
 from sayso.gates.transcript import SessionTranscript
 from sayso.process_table import command_line
+from sayso.text import fit_for_column
 
 _NEEDS_INPUT = (approve.NATIVE_QUESTIONS, "ExitPlanMode")
 BEGUN, ENDED = "SessionStart", "SessionEnd"
@@ -80,6 +81,7 @@ class ClaudeCode:
             folder=Path(str(event.get("cwd") or ".")),
             own_prompt=_own_prompt(event, environ),
             takes_changes=True,
+            subagent=_subagent(event),
         )
 
     def trail(self, event: Mapping[str, Any], prompt: Prompt) -> SessionTranscript | None:
@@ -122,6 +124,11 @@ def _agent_of(event: Mapping[str, Any]) -> str:
     """The agent that asks, where another one has started it."""
     agent = event.get("agent_id")
     return agent if isinstance(agent, str) and _AGENT_ID.fullmatch(agent) else ""
+
+
+def _subagent(event: Mapping[str, Any]) -> str:
+    kind = event.get("agent_type")
+    return fit_for_column(kind) if _agent_of(event) and isinstance(kind, str) else ""
 
 
 def _decision(verdict: GateVerdict, wanted: Permission) -> Mapping[str, Any]:

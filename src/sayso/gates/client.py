@@ -50,6 +50,8 @@ class Prompt:
     own_prompt: OwnPrompt
     takes_changes: bool = False
     """Whether the client runs the tool with an input that a person has edited."""
+    subagent: str = ""
+    """What the one who asks is called, where the session's agent has started it."""
 
 
 @record

@@ -84,8 +84,14 @@ class AskedPermission:
         self._desks.permissions.note_decided_elsewhere(ask.id, by, how)
 
     def _ask(self, ruled: RuledAction) -> NewAsk:
-        changes = self._prompt.takes_changes
-        return approve.ask_for(self._action, self._asker, self._config, ruled, takes_changes=changes)
+        return approve.ask_for(
+            self._action,
+            self._asker,
+            self._config,
+            ruled,
+            takes_changes=self._prompt.takes_changes,
+            subagent=self._prompt.subagent,
+        )
 
     def _as_it_is(self) -> Action:
         """What the agent wants to do, as things stand now."""

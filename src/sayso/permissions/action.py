@@ -96,11 +96,12 @@ def asking(
     rules_say: str = "",
     asking_rules: Sequence[Mapping[str, Any]] = (),
     quorum: Quorum | None = None,
+    subagent: str = "",
 ) -> NewAsk:
     """The ask for this permission. The first of the scopes is what a plain allow means. `takes_changes` says that the
     one who asks does what a person has made of the action's input; `rules_say` tells what the rules have to do with
     it, `asking_rules` are those that want it asked, and `quorum` says who has to agree: then to this one action alone.
-    It ends with its call."""
+    `subagent` is what the one who asks is called, where another agent has started it. It ends with its call."""
     if quorum:
         scopes = (AllowScope.ONCE,)
     wanted: dict[str, Any] = {
@@ -114,6 +115,8 @@ def asking(
         wanted["rules_say"] = rules_say
     if asking_rules:
         wanted["asking_rules"] = [dict(rule) for rule in asking_rules]
+    if subagent:
+        wanted["subagent"] = subagent
     if quorum:
         wanted |= {"quorum": quorum.plain, "deciders": quorum.first_asked}
     times = [each for each in (new.timeout_ms, quorum.timeout_ms if quorum else None) if each]
@@ -141,6 +144,11 @@ def scopes_of(ask: Ask) -> tuple[AllowScope, ...]:
 def rules_say(ask: Ask) -> str:
     """What the rules have to do with a person being asked; empty where that is nothing."""
     return str((ask.wanted or {}).get("rules_say", ""))
+
+
+def subagent_of(ask: Ask) -> str:
+    """What the one who asks is called, where another agent has started it."""
+    return str((ask.wanted or {}).get("subagent", ""))
 
 
 def asking_rules(ask: Ask) -> Sequence[Mapping[str, Any]]:

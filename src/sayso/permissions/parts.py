@@ -12,7 +12,7 @@ from typing import Any
 
 from sayso.asks.model import Ask
 from sayso.permissions import words
-from sayso.permissions.action import Action, ActionKind, action_from, rules_say
+from sayso.permissions.action import Action, ActionKind, action_from, rules_say, subagent_of
 from sayso.permissions.quorum_words import Say, in_words
 from sayso.records import record, replace
 from sayso.text import exact, exact_diff, exact_words, json_block, json_line
@@ -49,6 +49,8 @@ class PartName(StrEnum):
     """What the rules say about it: no part of the action."""
     QUORUM = "Who has to agree"
     """Nor is this."""
+    SUBAGENT = "Asked by the subagent"
+    """Nor this."""
     EDITED = "Edited"
 
 
@@ -73,10 +75,14 @@ class ActionPart:
         return f"Step {self.step}: {said}" if self.step else said
 
 
-def rules_part(ask: Ask, say: Say = str) -> tuple[ActionPart, ...]:
-    """What the rules have to do with a person being asked, and who has to agree because of them, as the surface says
-    it."""
-    told = {PartName.QUORUM: "\n".join(in_words(ask, say)), PartName.RULES: rules_say(ask)}
+def parts_of_asking(ask: Ask, say: Say = str) -> tuple[ActionPart, ...]:
+    """Which of a session's agents asks, what the rules have to do with a person being asked, and who has to agree
+    because of them, as the surface says it."""
+    told = {
+        PartName.SUBAGENT: subagent_of(ask),
+        PartName.QUORUM: "\n".join(in_words(ask, say)),
+        PartName.RULES: rules_say(ask),
+    }
     return tuple(ActionPart(name=name, text=exact(text)) for name, text in told.items() if text)
 
 

@@ -9,7 +9,7 @@ from textual.content import Content
 from sayso.asks.model import Ask
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.editing import difference
-from sayso.permissions.parts import ActionPart, parts_of, rules_part
+from sayso.permissions.parts import ActionPart, parts_of, parts_of_asking
 from sayso.text import exact, is_read_from_the_right
 from sayso.tui.markdown import Block, cut
 from sayso.tui.shared import Shared
@@ -22,7 +22,7 @@ def action_blocks(shared: Shared, ask: Ask) -> list[Block]:
         return []
     found = [
         block
-        for part in (*parts_of(action), *rules_part(ask, shared.texts.agreeing))
+        for part in (*parts_of(action), *parts_of_asking(ask, shared.texts.agreeing))
         for block in _part_blocks(shared, part)
     ]
     return [*found, *_how_far(shared, ask)]
@@ -43,7 +43,7 @@ def is_whole(action: Action | None) -> bool:
 def action_text(shared: Shared, ask: Ask) -> str:
     """The whole card as text, for a pager and the clipboard."""
     action = action_of(ask)
-    lines = _part_lines(shared, (*parts_of(action), *rules_part(ask, shared.texts.agreeing))) if action else []
+    lines = _part_lines(shared, (*parts_of(action), *parts_of_asking(ask, shared.texts.agreeing))) if action else []
     return "\n".join([*lines, *(block.content.plain for block in _how_far(shared, ask))])
 
 

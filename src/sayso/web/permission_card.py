@@ -15,7 +15,7 @@ from sayso.asks.quorum import has_agreed, quorum_of, yeses_of
 from sayso.errors import InvalidInput
 from sayso.permissions.action import Action, AllowScope, action_of, asking_rules, scopes_of, takes_changes
 from sayso.permissions.editing import difference, edited, to_edit
-from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
+from sayso.permissions.parts import ActionPart, PartName, parts_of, parts_of_asking
 from sayso.permissions.quorum_words import still_awaited
 from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
@@ -121,7 +121,7 @@ def card_of(ask: Ask) -> PermissionCard | None:
     if action is None:
         return None
     ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope].format(how_long(ask))) for scope in scopes_of(ask))
-    parts = (*shown_parts(action), *(_with_link(_shown(part), ask) for part in rules_part(ask)))
+    parts = (*shown_parts(action), *(_with_link(_shown(part), ask) for part in parts_of_asking(ask)))
     agreed = tuple(yes.person for yes in yeses_of(ask))
     several = quorum_of(ask) is not None
     return PermissionCard(

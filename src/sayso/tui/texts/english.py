@@ -204,6 +204,7 @@ class Texts:
     part_compared: str = "Compared with"
     part_rules: str = "Why you are asked"
     part_quorum: str = "Who has to agree"
+    part_subagent: str = "Asked by the subagent"
     part_input: str = "Input"
     part_offered: str = "Offers the tool"
     part_not_told: str = "Not told"

@@ -196,6 +196,7 @@ class German(Texts):
     part_compared = "Verglichen mit"
     part_rules = "Warum Sie gefragt werden"
     part_quorum = "Wer zustimmen muss"
+    part_subagent = "Gefragt vom Unteragenten"
     part_input = "Eingabe"
     part_offered = "Bietet das Werkzeug an"
     part_not_told = "Nicht gesagt"
