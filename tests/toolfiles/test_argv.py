@@ -237,6 +237,37 @@ def test_a_wrong_value_is_refused_with_what_was_given_and_what_is_allowed(
     assert words in found[path]
 
 
+ENDLESS = "^(a+)+$"
+"""Takes twice as long with each letter of a text that does not match."""
+
+
+def test_a_pattern_that_would_take_for_ever_with_a_text_refuses_it() -> None:
+    option = {"name": "x", "type": "string", "pattern": ENDLESS}
+    found = refusal(leaf_with([option]), {"x": "a" * 60 + "!"})
+    assert found == {"x": f"cannot be held against `{ENDLESS}` in time. Give something shorter, or a simpler pattern."}
+
+
+def test_a_pattern_that_might_take_for_ever_is_held_against_every_element_all_the_same() -> None:
+    leaf = leaf_with([array(pattern="^([a-z]+,?)+$")])
+    assert list(refusal(leaf, {"x": ["a,b", "A", "c", "1"]})) == ["x[1]", "x[3]"]
+    assert check_arguments(leaf, {"x": ["a,b", "c"]}) == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\s+$", " " * 100_000 + "x"),
+        ("a?" * 30 + "a" * 30, "a" * 29),
+        ("(a|aa)" * 30 + "$", "a" * 60 + "b"),
+        ("a*" * 30 + "b", "a" * 60),
+        ("^(?:[(]|a)*$(?<=b)", "a" * 100_000),
+    ],
+)
+def test_whatever_makes_a_pattern_slow_ends_in_time(pattern: str, text: str) -> None:
+    option = {"name": "x", "type": "string", "pattern": pattern}
+    assert list(refusal(leaf_with([option]), {"x": text})) == ["x"]
+
+
 def test_unknown_and_missing_arguments_are_all_told_at_once() -> None:
     leaf = leaf_with([text("message", required=True), {"name": "amend", "type": "boolean"}])
     found = {problem.path: problem.text for problem in check_arguments(leaf, {"mesage": "x", "amend": 1})}

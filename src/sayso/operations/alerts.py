@@ -6,10 +6,12 @@ Those of a log that is followed are not reported as they are: a model looks at t
 from __future__ import annotations
 
 import re
+from itertools import compress
 from pathlib import Path
 
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
+from sayso.toolfiles.matching import matches
 from sayso.toolfiles.model import ToolFile
 
 _AT_ONCE = 1 << 16
@@ -56,7 +58,11 @@ class Alerts:
 
     def look(self) -> list[str]:
         """The lines that have come since the last look and match, the newest last."""
-        found = [line for stream in self._offsets for line in self._new_lines(stream) if self._pattern.search(line)]
+        lines = [line for stream in self._offsets for line in self._new_lines(stream)]
+        try:
+            found = list(compress(lines, matches(self._pattern, lines)))
+        except TimeoutError:
+            return [f"{len(lines)} lines could not be held against `{self._pattern.pattern}` in time."]
         return [line[:_LONGEST] for line in found[-self._most :]]
 
     def _new_lines(self, stream: str) -> list[str]:

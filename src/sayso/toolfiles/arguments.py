@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from sayso.errors import Problem
 from sayso.text import quoted
 from sayso.toolfiles.leaves import ASYNCHRONOUS, EXECUTION_MODE, SYNCHRONOUS, Leaf
+from sayso.toolfiles.matching import matches
 from sayso.toolfiles.model import OptionSpec
 from sayso.toolfiles.values import compiled, described, is_of, nearest, with_article
 
@@ -53,8 +54,10 @@ def check_value(spec: OptionSpec, value: object) -> Iterator[Problem]:
         yield from _check_size(spec, value)
         for index, item in enumerate(value):
             yield from _check_item(spec, item, f"{spec.name}[{index}]")
+        yield from _check_pattern(spec, {f"{spec.name}[{index}]": item for index, item in enumerate(value)})
     else:
         yield from _check_one(spec, value, spec.name)
+        yield from _check_pattern(spec, {spec.name: value})
 
 
 def expected(spec: OptionSpec) -> str:
@@ -110,11 +113,24 @@ def _check_one(spec: OptionSpec, value: object, path: str) -> Iterator[Problem]:
         hint = nearest(value, spec.enum)
         text = f"is {quoted(value)}. Give {_one(spec, 'string')}."
         yield Problem(path=path, text=f"{text} {hint}".rstrip())
-    if isinstance(value, str) and spec.pattern and not compiled(spec.pattern).search(value):
-        yield Problem(path=path, text=f"is {quoted(value)}. Give {_one(spec, 'string')}.")
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield from _check_number(spec, value, path)
     yield from _check_text(value, path)
+
+
+def _check_pattern(spec: OptionSpec, values: Mapping[str, object]) -> Iterator[Problem]:
+    texts = {path: value for path, value in values.items() if isinstance(value, str)}
+    if not spec.pattern or not texts:
+        return
+    try:
+        found = matches(compiled(spec.pattern), list(texts.values()))
+    except TimeoutError:
+        text = f"cannot be held against `{spec.pattern}` in time. Give something shorter, or a simpler pattern."
+        yield Problem(path=spec.name, text=text)
+        return
+    for (path, value), fits in zip(texts.items(), found, strict=True):
+        if not fits:
+            yield Problem(path=path, text=f"is {quoted(value)}. Give {_one(spec, 'string')}.")
 
 
 def _check_number(spec: OptionSpec, value: float, path: str) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from tests.e2e.run.kit import (
 )
 from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, Pipe
 
+SECONDS = {"name": "seconds", "description": "How long.", "required": True}
 LOG = {
     "source_command": "bash",
     "source_args": ["-c", 'echo quiet; echo "$1 broke"; sleep $2', "log", "${what}", "${seconds}"],
@@ -28,7 +29,7 @@ LOG = {
     "clear_command": ["-c", "touch cleared"],
     "parameters": [
         {"name": "what", "description": "What to watch.", "required": True},
-        {"name": "seconds", "description": "How long.", "required": True},
+        SECONDS,
     ],
 }
 
@@ -159,3 +160,23 @@ def test_a_modern_client_is_sent_it_with_the_open_call_that_asks_for_it(place: P
                 gate.touch()
         assert methods.count("notifications/message") == (1 if wanted == "warning" else 0)
         assert "notifications/progress" in methods
+
+
+def test_lines_that_a_pattern_would_take_for_ever_with_are_told_of_and_the_server_goes_on(place: Place) -> None:
+    background(place)
+    log = {**LOG, "source_args": ["-c", "printf 'a%.0s' {1..60}; echo '!'; sleep $1", "log", "${seconds}"]}
+    log |= {"prefilter_regex": "^(a+)+$", "parameters": [SECONDS]}
+    write_tool(place, "applog", command="bash", tool_type="livelog", livelog=log)
+    token = fresh_token()
+    with worker(place) as one:
+        running = one.start("applog", seconds=token)
+        alerts: list[dict[str, object]] = []
+
+        def reported() -> bool:
+            alerts[:] = data_of(one.do("bg", script="true")).get("alerts", [])
+            return bool(alerts)
+
+        eventually(reported)
+        assert "1 lines could not be held against `^(a+)+$` in time." in str(alerts)
+        one.do("cancel", id=running)
+        assert gone(token)
