@@ -169,6 +169,10 @@ class Accounts:
         rows = self._store.all("sessions_of", user_name=user, now=self._clock())
         return [_session(row, csrf="") for row in rows]
 
+    def signed_in(self) -> set[str]:
+        """The ids of all sessions that let somebody in."""
+        return {row["hash"] for row in self._store.all("signed_in", now=self._clock())}
+
     def end_session(self, session_id: str, user: str) -> None:
         """Sign one browser or script of this person out."""
         if not self._store.write(lambda tx: tx.run("drop_session_of", hash=session_id, user_name=user)):

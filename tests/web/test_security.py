@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import http.client
 import re
 import select
 import socket
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 import pytest
 from tests.permissions.test_desk import PUSH
-from tests.web.house import USER, WAIT, House, Reply, confirm, new_ask, new_house
+from tests.web.house import USER, WAIT, House, Reply, confirm, new_ask, new_house, text
 
 from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, State
@@ -257,6 +258,22 @@ def test_a_revoked_user_is_out_at_once_with_every_session_and_token(house: House
     assert mallory.get("/").status == 401
     assert house.web.call("GET", "/api/me", headers=bearer).status == 401
     assert mallory.post("/settings/device").status == 401
+
+
+def test_a_browser_that_is_signed_out_elsewhere_is_told_nothing_more_however_busy_the_inbox_is(house: House) -> None:
+    secret = house.session()
+    cookie = f"{house.cookie_name}={secret}"
+    with closing(http.client.HTTPConnection("127.0.0.1", house.web.port, timeout=WAIT)) as line:
+        line.request("GET", "/events", headers={"Cookie": cookie, "Host": house.web.host})
+        stream = line.getresponse()
+        lines = iter(stream.readline, b"")
+        house.ask(text("Before?"))
+        assert next(each for each in lines if b"Before?" in each)
+        house.accounts.end_session(hashlib.sha256(secret.encode()).hexdigest(), USER)
+        house.ask(text("After?"))
+        rest = list(lines)
+    assert b"event: bye\n" in rest
+    assert b"After?" not in b"".join(rest)
 
 
 def test_an_agents_token_opens_neither_the_inbox_nor_the_api(house: House) -> None:

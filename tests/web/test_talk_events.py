@@ -28,7 +28,6 @@ from sayso.web.talk_events import Streams
 from sayso.web.transcript import Transcript
 
 pytestmark = pytest.mark.anyio
-ADA = Visitor(user="ada", csrf="token", secret="secret", session="1", surface="browser")
 PATIENCE = 60
 
 
@@ -55,7 +54,7 @@ class Reader:
         self.transcript = CountedTranscript(
             house.runs, house.desks.asks, run.conversation, beside, user="ada", csrf="token"
         )
-        self._stream = house.streams.stream(self.transcript, ADA)
+        self._stream = house.streams.stream(self.transcript, house.ada)
 
     async def hears(self, kind: str) -> dict[str, Any]:
         """The next message of a kind."""
@@ -73,7 +72,11 @@ class Talks:
 
     def __init__(self, folder: Path, store: Store) -> None:
         self.desks = Desks(Config(state_dir=folder), store)
-        self.desks.accounts.add_user("ada")
+        accounts = self.desks.accounts
+        accounts.add_user("ada")
+        secret = accounts.redeem(accounts.make_link("ada"))
+        (session,) = accounts.sessions("ada")
+        self.ada = Visitor(user="ada", csrf="token", secret=secret, session=session.id, surface="browser")
         self.runs = RunDesk(store, folder / "runs")
         self.projects = Projects(store)
         self.project = self.projects.add("ada", folder, options=Options())
@@ -172,3 +175,16 @@ async def test_all_streams_end_when_the_process_stops(tmp_path: Path, store: Sto
         await reader.hears("status")
     with pytest.raises(AssertionError, match="no text came"):
         await reader.hears("text")
+
+
+async def test_who_is_signed_out_elsewhere_hears_nothing_more_however_much_the_agent_says(talks: Talks) -> None:
+    run = talks.run("1")
+    reader = Reader(talks, run)
+    await reader.hears("status")
+    talks.says(run, "Before")
+    await reader.hears("text")
+    talks.desks.accounts.end_session(talks.ada.session, "ada")
+    with pytest.raises(AssertionError, match="no text came"):
+        for number in range(100):
+            talks.says(run, f"Line {number}")
+            await reader.hears("text")

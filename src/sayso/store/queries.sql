@@ -494,6 +494,10 @@ VALUES (:hash, :user_name, :device, :now, :now, :expires_at);
 SELECT sessions.*, users.created_at AS user_since FROM sessions JOIN users ON users.name = sessions.user_name
 WHERE sessions.hash = :hash AND sessions.expires_at > :now AND users.revoked_at IS NULL;
 
+-- name: signed_in
+SELECT sessions.hash FROM sessions JOIN users ON users.name = sessions.user_name
+WHERE sessions.expires_at > :now AND users.revoked_at IS NULL;
+
 -- name: see_session
 UPDATE sessions SET seen_at = :now WHERE hash = :hash;
 

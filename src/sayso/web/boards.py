@@ -35,7 +35,7 @@ class OpenStream:
     """One open stream."""
 
     def __init__(self, visitor: Visitor) -> None:
-        self.user, self.secret = visitor.user, visitor.secret
+        self.user, self.secret, self.session = visitor.user, visitor.secret, visitor.session
         self.unread: asyncio.Queue[bytes] = asyncio.Queue()
 
     def tell(self, event: bytes) -> None:

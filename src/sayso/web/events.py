@@ -104,7 +104,7 @@ class News:
             self._leave(reader)
 
     def end_session(self, secret: str) -> None:
-        """The streams of a browser that signed out."""
+        """The streams of a browser that signed out, or was signed out."""
         self._tabs.end_session(secret)
         for reader in self._readers():
             if reader.secret == secret:
@@ -221,8 +221,11 @@ class News:
             self._sessions.stop()
             return
         now = time.monotonic()
-        boards = dict(self._boards)
-        seen = await self._site.do(self._seen_by, boards)
+        boards, readers = dict(self._boards), self._readers()
+        signed_in, seen = await self._site.do(self._looked, boards)
+        # First of all: who has just been signed out elsewhere is told nothing more.
+        for secret in {reader.secret for reader in readers if reader.session not in signed_in}:
+            self.end_session(secret)
         for user, board in boards.items():
             if user in seen:
                 _tell(board, seen[user])
@@ -241,6 +244,12 @@ class News:
         if self._sessions.is_due(seen.agents, user):
             agents = await self._site.read(self._glances.told, seen.agents, user)
             _tell(board, replace(seen, agents=agents))
+
+    def _looked(self, users: Iterable[str]) -> tuple[set[str], dict[str, SeenByPerson]]:
+        """Whose sessions last, and what these people have before them. In this order: what came after the end of a
+        session is not told there."""
+        seen = self._seen_by(users)
+        return self._site.accounts.signed_in(), seen
 
     def _seen_by(self, users: Iterable[str]) -> dict[str, SeenByPerson]:
         """What each of these people has before them now, but for those who were shut out. One trip for all."""

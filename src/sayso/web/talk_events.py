@@ -36,10 +36,16 @@ _BETWEEN = 0.01
 class _OpenStream:
     """One reader, and how its conversation was found at the last look."""
 
-    def __init__(self, transcript: Transcript) -> None:
-        self.transcript = transcript
+    signed_out = False
+
+    def __init__(self, transcript: Transcript, session: str) -> None:
+        self.transcript, self.session = transcript, session
         self.news = asyncio.Event()
         self._stamp: object = None
+
+    def sign_out(self) -> None:
+        self.signed_out = True
+        self.news.set()
 
     def look_at(self, stamp: object) -> None:
         if stamp != self._stamp:
@@ -83,12 +89,12 @@ class Streams:
 
     async def stream(self, transcript: Transcript, visitor: Visitor) -> AsyncIterator[bytes]:
         """What one browser is told, until its session ends, it leaves, or the server stops."""
-        stream = _OpenStream(transcript)
+        stream = _OpenStream(transcript, visitor.session)
         terminals = ManyFilesNews(stream.news.set)
         self._open.add(stream)
         try:
             yield OPENING
-            while not self.stopping:
+            while not self.stopping and not stream.signed_out:
                 stream.news.clear()
                 asked = transcript.asks
                 for message in await self._site.read(lambda: list(transcript.news())):
@@ -100,10 +106,10 @@ class Streams:
                     # A card may have changed before anybody knew that it is looked at.
                     self._rings.ring()
                 if not await _hears(stream.news):
-                    signed_in = await self._site.do(self._site.accounts.session, visitor.secret)
-                    yield BEAT_EVENT if signed_in else BYE_EVENT
-                    if not signed_in:
-                        return
+                    stream.signed_out = not await self._site.do(self._site.accounts.session, visitor.secret)
+                    yield BEAT_EVENT
+            if stream.signed_out:
+                yield BYE_EVENT
         except SaysoError as error:
             # The browser comes back by itself and finds out what is wrong then.
             logger.warning("The stream of a conversation ended: %s", error)
@@ -128,9 +134,10 @@ class Streams:
 
     async def _look(self) -> None:
         if streams := list(self._open):
+            signed_in = await self._site.read(self._site.accounts.signed_in)
             stamps = await self._site.read(self._stamps, [stream.transcript for stream in streams])
             for stream, stamp in zip(streams, stamps, strict=True):
-                stream.look_at(stamp)
+                stream.look_at(stamp) if stream.session in signed_in else stream.sign_out()
 
     def _stamps(self, transcripts: Sequence[Transcript]) -> list[object]:
         """How far each has come: in its conversation, in its cards, and whether its agent waits."""
