@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 
@@ -72,7 +73,10 @@ def command(
     with open_desks(config) as desks:
         refuse_agents(desks, "make sign-in links or API tokens")
         accounts = desks.accounts
-        name = user or yourself(accounts, config.person)
+        name = user or user_name(config.person)
+        # Whoever was revoked gets no link. All others are served though it was their account, or they were named.
+        if only or not _is_revoked(accounts, name):
+            name = user or yourself(accounts, config.person)
         if only == "token":
             _print_token(accounts, name, as_json)
         elif only == "link":
@@ -104,8 +108,9 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
         mcp = McpOverHttp(desks)
         built = app.build(desks, address=inside, routes=mcp.routes, direct=mcp.direct, lifespans=[mcp.running])
         with noted(config, ServedAt(address=address, inside=inside, port=listening.getsockname()[1])):
-            page = bold(people_at(address, accounts.private_name(name)))
-            say(tr("Sayso is at {page}    Ctrl-C stops it.", page=page))
+            shut_out = _is_revoked(accounts, name)
+            page = address if shut_out else people_at(address, accounts.private_name(name))
+            say(tr("Sayso is at {page}    Ctrl-C stops it.", page=bold(page)))
             if tunnel:
                 say(tr(tunnelling.PROGRAMS[tunnel].reach))
             if serve.is_exposed(config):
@@ -116,7 +121,13 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
                         host=config.web_host,
                     )
                 )
-            _print_link(accounts, name, address, as_json)
+            if shut_out:
+                _print_no_link(name, address, as_json)
+            elif not as_json and _is_journal():
+                # Links are for those whom they are given to, and a journal has other readers.
+                say(tr("A sign-in link is not written into the journal. `sayso web --link` makes one."))
+            else:
+                _print_link(accounts, name, address, as_json)
             asyncio.run(serve.serve(built, *sockets, hand_over=mcp.hand_over))
             if sys.stderr.isatty():
                 say("")  # the terminal has shown the ^C on a line of its own
@@ -147,6 +158,28 @@ def yourself(accounts: Accounts, person: str) -> str:
     if name not in known or known[name].account != system_user():
         accounts.note_account(name, system_user())
     return name
+
+
+def _is_revoked(accounts: Accounts, name: str) -> bool:
+    return any(user.name == name and user.revoked_at is not None for user in accounts.users())
+
+
+def _is_journal() -> bool:
+    """Whether what is printed goes into systemd's journal, which tells its services where it listens."""
+    kept = os.environ.get("JOURNAL_STREAM", "")
+    try:
+        found = os.fstat(1)
+    except OSError:  # closed
+        return False
+    return kept == f"{found.st_dev}:{found.st_ino}"
+
+
+def _print_no_link(name: str, address: str, as_json: bool) -> None:
+    if as_json:
+        put_json({"address": address, "page": address, "link": None, "user": name, "expires_at": None})
+        sys.stdout.flush()
+    said = mark("{name} was revoked, so there is no link for them. `sayso web --link --user NAME` makes one for others.")
+    say(tr(said, name=name))
 
 
 def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> None:
