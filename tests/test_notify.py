@@ -14,6 +14,7 @@ from sayso.asks.crowds import FEW
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, Outcome, State
 from sayso.config import SETTINGS, Config, load
+from sayso.desks import open_desks
 from sayso.notify import Notifier, details, headline
 from sayso.records import replace
 from sayso.store.sqlite import SqliteStore
@@ -116,3 +117,12 @@ def test_a_command_that_does_not_end_is_given_up_and_killed(
 @pytest.mark.parametrize("name", [name for name in SETTINGS if name.startswith("notify_")])
 def test_the_page_explains_every_setting(name: str) -> None:
     assert f"`{name}`" in PAGE
+
+
+def test_a_page_in_front_of_somebody_else_keeps_nobody_from_being_told(tmp_path: Path) -> None:
+    with open_desks(config(state_dir=str(tmp_path), notify_after_typing="1ms")) as desks:
+        mine = desks.asks.leave(replace(new_ask("Mine?"), asker=Asker(client="codex", owner="ada")))
+        desks.asks.show_up("browser", "bo")
+        assert notify.seconds_left(mine.id, desks.config, desks.asks, desks.presence) == 0
+        desks.asks.show_up("browser", "ada", "bo")
+        assert notify.seconds_left(mine.id, desks.config, desks.asks, desks.presence) is None

@@ -192,7 +192,7 @@ def seconds_left_alone(ask: Ask, config: Config, desk: AskDesk, presence: Presen
     """The same for whatever became of the ask."""
     if presence.absence(ask.asker.owner or config.person):
         return 0
-    if desk.open_surfaces():
+    if desk.is_looked_at(ask):
         return None
     return max(0, config.notify_after_typing - presence.still_for(terminal_here(ask.asker))) / 1000
 

@@ -278,6 +278,17 @@ def test_a_surface_that_shows_up_twice_is_one(desk: AskDesk) -> None:
     assert desk.open_surfaces() == [BEN]
 
 
+def test_a_page_counts_for_those_who_look_at_it_and_have_the_ask_before_them(desk: AskDesk) -> None:
+    everybodys, annas = desk.leave(ask("All?")), desk.leave(ask("Anna?", asker=replace(AGENT, owner="anna")))
+    desk.show_up("browser", "ben", "cy")
+    assert [each.person for each in desk.open_surfaces()] == ["ben", "cy"]
+    assert (desk.is_looked_at(everybodys), desk.is_looked_at(annas)) == (True, False)
+    desk.show_up("browser", "anna", "cy")
+    assert desk.is_looked_at(annas)
+    desk.show_up("terminal", "ben")
+    assert desk.is_looked_at(annas), "a terminal shows all that is in the store"
+
+
 def _open(desk: AskDesk, clock: FakeClock, count: int, asker: Asker = AGENT) -> list[Ask]:
     opened: list[Ask] = []
     for number in range(count):

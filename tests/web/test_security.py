@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 import pytest
+from tests.e2e.clients.process import wait_until
 from tests.permissions.test_desk import PUSH
 from tests.web.house import USER, WAIT, House, Reply, confirm, new_ask, new_house, text
 
@@ -274,6 +275,31 @@ def test_a_browser_that_is_signed_out_elsewhere_is_told_nothing_more_however_bus
         rest = list(lines)
     assert b"event: bye\n" in rest
     assert b"After?" not in b"".join(rest)
+
+
+def test_everybody_who_looks_at_a_page_counts_and_nobody_who_has_left(house: House) -> None:
+    def tells(user: str, cookie: str, number: int, sight: str) -> None:
+        page = house.web.call("GET", "/settings", cookie=cookie, host=house.host_of(user)).text
+        form = {"csrf": re.findall(r'name="csrf" value="(\w+)"', page)[0], "tab": "1", "ago": "0"}
+        form |= {"number": str(number), "sight": sight}
+        assert house.web.call("POST", "/sight", cookie=cookie, form=form, host=house.host_of(user)).status == 204
+
+    def looking() -> list[str]:
+        return [each.person for each in house.desk.open_surfaces()]
+
+    with ExitStack() as open_pages:
+        cookies = {}
+        for user in (USER, "bo"):
+            cookies[user] = f"{house.cookie_name}={house.session(user)}"
+            line = open_pages.enter_context(
+                closing(http.client.HTTPConnection("127.0.0.1", house.web.port, timeout=WAIT))
+            )
+            line.request("GET", "/events", headers={"Cookie": cookies[user], "Host": house.host_of(user)})
+            line.getresponse().readline()
+            tells(user, cookies[user], 1, "used")
+        assert wait_until(lambda: looking() == [USER, "bo"], WAIT), looking()
+        tells(USER, cookies[USER], 2, "hidden")
+        assert wait_until(lambda: looking() == ["bo"], WAIT), looking()
 
 
 def test_an_agents_token_opens_neither_the_inbox_nor_the_api(house: House) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -41,7 +42,7 @@ def test_no_link_is_written_into_the_journal() -> None:
         with journal.open("w") as kept:
             found = os.fstat(kept.fileno())
             environment = {**place.environment, "JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"}
-            words = [BIN / "sayso", "web", "--port", str(port)]
+            words: list[str | Path] = [BIN / "sayso", "web", "--port", str(port)]
             process = warm.start(words, cwd=place.project, env=environment, stdout=kept, stderr=kept, text=True)
         with httpx2.Client(transport=httpx2.HTTPTransport(retries=100), timeout=WAIT) as http:
             assert http.get(f"http://127.0.0.1:{port}/healthz").status_code == 200

@@ -18,6 +18,7 @@ from sayso.asks import attachments, crowds, holding, opening, retention, rows, s
 from sayso.asks.attachments import AttachmentLimits
 from sayso.asks.holding import Held, Leaving
 from sayso.asks.model import Answer, Ask, Asker, Attachment, Event, NewAsk, Outcome, Settler, State, check_texts, fit
+from sayso.asks.quorum import is_shown_to
 from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
@@ -44,6 +45,9 @@ __all__ = ["AskDesk", "CleanedUp", "Held", "Leaving", "Owed", "Retention"]
 T = TypeVar("T")
 
 NOBODY_LEAVES = Leaving()
+BROWSER = "browser"
+"""The surface on which people see what is theirs alone."""
+_BETWEEN_PEOPLE = "\n"
 
 TAKES_A_VERDICT = (
     "this is a permission, which takes no answer: allow or deny it. To allow it, name the digest of the action that "
@@ -437,9 +441,9 @@ class AskDesk:
 
     # Surfaces
 
-    def show_up(self, surface: str, person: str) -> None:
-        """This process now shows asks to a person."""
-        process = self._store.bell().process
+    def show_up(self, surface: str, *people: str) -> None:
+        """This process now shows asks to these people, and to nobody else."""
+        process, person = self._store.bell().process, _BETWEEN_PEOPLE.join(people)
         self.change(
             lambda table: table.tx.run("put_surface", process=process, surface=surface, person=person, now=table.now)
         )
@@ -454,7 +458,17 @@ class AskDesk:
         for row in surfaces:
             if row["process"] not in living:
                 self._forget_surface(row["process"])
-        return [Settler(person=row["person"], surface=row["surface"]) for row in surfaces if row["process"] in living]
+        return [
+            Settler(person=person, surface=row["surface"])
+            for row in surfaces
+            if row["process"] in living
+            for person in row["person"].split(_BETWEEN_PEOPLE)
+        ]
+
+    def is_looked_at(self, ask: Ask) -> bool:
+        """Whether somebody has this ask before them. Whoever opens the store itself sees all of it; a page shows each
+        person their own."""
+        return any(each.surface != BROWSER or is_shown_to(ask, each.person) for each in self.open_surfaces())
 
     def keep_draft(self, ask_id: str, person: str, body: str, *, only_over: Callable[[str], bool] | None = None) -> str:
         """Remember what a person has typed so far; the surface chooses the form. Empty: forget it.

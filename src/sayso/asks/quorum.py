@@ -196,6 +196,11 @@ def is_asked(ask: Ask, person: str) -> bool:
     return not deciders(ask) or person in deciders(ask)
 
 
+def is_shown_to(ask: Ask, person: str) -> bool:
+    """Whether this person has it in their inbox, and something to do about it."""
+    return may_see(ask, person) and is_asked(ask, person)
+
+
 def next_escalation(ask: Ask) -> int | None:
     """When more people are to be asked, if nobody has decided by then."""
     quorum = quorum_of(ask)

@@ -137,9 +137,9 @@ class AskCalls:
             return
         await self._notifier.tell_in_time(ask, waiting, desks.presence, desks.bell)
 
-    async def somebody_looks(self, waiting: Waiting) -> bool:
+    async def somebody_looks(self, ask: Ask, waiting: Waiting) -> bool:
         """Whether a person can answer elsewhere than in the client's form."""
-        return self._notifier.configured or bool(await waiting.do(waiting.desk.open_surfaces))
+        return self._notifier.configured or await waiting.do(waiting.desk.is_looked_at, ask)
 
 
 class HeldCall:
@@ -195,7 +195,7 @@ class HeldCall:
         if self._came:
             return await self._form.next_round(self._came, self._reply) if self._reply else None
         form = self._form.first_round()
-        if form and self._calls.config.forms == "auto" and await self._calls.somebody_looks(self._waiting):
+        if form and self._calls.config.forms == "auto" and await self._calls.somebody_looks(self._held.ask, self._waiting):
             return None
         return form
 

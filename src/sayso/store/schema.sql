@@ -138,7 +138,8 @@ CREATE TABLE attachment_parts (
     FOREIGN KEY (ask_id, person, attachment_id) REFERENCES attachments (ask_id, person, id) ON DELETE CASCADE
 );
 
--- The surfaces that are open: an ask that none of them shows must find another way to its person.
+-- The surfaces that are open, each with the people who look at it, one a line: an ask that none of them shows must find
+-- another way to its person.
 CREATE TABLE surfaces (
     process TEXT PRIMARY KEY,
     surface TEXT NOT NULL,

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sayso.asks.crowds import Crowd
+from sayso.asks.desk import BROWSER
 from sayso.asks.model import Ask, State
 from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening, seen_through
 from sayso.errors import NotFound, SaysoError
@@ -36,7 +37,6 @@ from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
 
-SURFACE = "browser"
 MOST_WATCHED = 16
 """The most commands that one stream follows."""
 LOOK_EVERY = 2.0
@@ -60,7 +60,7 @@ class News:
         self.stopping = False
         self._tabs = Tabs(site.config.away_after / 1000)
         self._left_at: dict[str, float] = {}
-        self._present = False
+        self._shown_to: set[str] = set()
         self._showing = asyncio.Lock()
         self._dead_looked_at = 0.0
 
@@ -158,18 +158,18 @@ class News:
     def is_seen_by(self, user: str) -> bool:
         """Whether this person can be looking at a page of this process right now."""
         open_for = {user} & {*self._boards, *self._left_at}
-        return bool(self._tabs.onlooker(open_for, time.monotonic()))
+        return user in self._tabs.onlookers(open_for, time.monotonic())
 
     async def _show_onlookers(self) -> None:
         """Count as a place where asks are seen only while a page is live and somebody can be looking at it."""
         async with self._showing:
             now = time.monotonic()
             self._left_at = {user: at for user, at in self._left_at.items() if now - at <= GRACE}
-            person = self._tabs.onlooker({*self._boards, *self._left_at}, now)
-            if person and not self._present and not self.stopping:
-                self._present = True
-                await self._site.do(self._site.desk.show_up, SURFACE, person)
-            elif self._present and not person:
+            people = self._tabs.onlookers({*self._boards, *self._left_at}, now)
+            if people and people != self._shown_to and not self.stopping:
+                self._shown_to = people
+                await self._site.do(self._site.desk.show_up, BROWSER, *sorted(people))
+            elif self._shown_to and not people:
                 await self._go_away()
 
     def _leave(self, reader: OpenStream) -> None:
@@ -279,7 +279,7 @@ class News:
         self._site.reader.desk.end_the_dead()
 
     async def _go_away(self) -> None:
-        self._present = False
+        self._shown_to = set()
         try:
             await self._site.do(self._site.desk.go_away)
         except SaysoError as error:

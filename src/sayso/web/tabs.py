@@ -93,6 +93,6 @@ class Tabs:
     def end_session(self, secret: str) -> None:
         self._tabs = {key: tab for key, tab in self._tabs.items() if key[0] != secret}
 
-    def onlooker(self, users: Collection[str], now: float) -> str | None:
-        """One of these people who can be looking right now."""
-        return next((tab.user for tab in self._tabs.values() if tab.until > now and tab.user in users), None)
+    def onlookers(self, users: Collection[str], now: float) -> set[str]:
+        """Those of these people who can be looking right now."""
+        return {tab.user for tab in self._tabs.values() if tab.until > now and tab.user in users}
