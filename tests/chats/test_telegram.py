@@ -25,7 +25,7 @@ from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
 from sayso.wishes import NewsKind, Wishes
 
-ADA, EVE = 501, 666
+ADA, BO, EVE = 501, 502, 666
 
 
 @pytest.fixture
@@ -653,6 +653,27 @@ def test_limits_of_the_server_are_kept_and_nothing_is_lost(office: Office, serve
         sent = new(server)
         ada.presses(sent, "Yes")
         assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
+
+    office.while_running(work)
+
+
+def test_who_is_revoked_while_a_message_waits_to_be_sent_again_does_not_get_it(
+    office: Office, server: Telegram
+) -> None:
+    def work() -> None:
+        linked(office, server)
+        office.desks.accounts.add_user("bo")
+        server.user(BO, "bo").writes(office.chats.make_code(ChatKind.TELEGRAM, "bo"))
+        assert "You are bo here" in new(server).text
+        server.soon(lambda: server.limited.append(("sendMessage", 1)))
+        office.ask(owner="ada")
+        assert wait_until(lambda: not server.limited, 20)
+        office.desks.accounts.revoke_user("ada")
+        # Sent later than the other would be.
+        server.soon(lambda: server.limited.append(("sendMessage", 2)))
+        office.ask(replace(YES_NO, text="The next?"), owner="bo")
+        assert "The next?" in new(server).text
+        assert not [sent for (chat, _), sent in server.messages.items() if chat == ADA and "Ship it?" in sent.text]
 
     office.while_running(work)
 

@@ -280,6 +280,22 @@ def test_a_service_that_is_busy_is_asked_again_and_a_browser_that_is_gone_is_for
     office.while_running(work)
 
 
+def test_who_is_signed_out_while_a_message_waits_to_be_sent_again_does_not_get_it(office: Office) -> None:
+    office.service.says += [(429, "1")]
+    office.subscribe("bo", office.sign_in("bo"))
+
+    def work() -> None:
+        office.ask(owner="ada")
+        assert office.service.next().path == "/push/ada"
+        office.desks.accounts.end_session(office.session, "ada")
+        # Sent again later than the other would be.
+        office.service.says += [(429, "2"), (201, "")]
+        office.ask(replace(YES_NO, text="The next?"), owner="bo")
+        assert [office.service.next().path for _ in range(2)] == ["/push/bo"] * 2
+
+    office.while_running(work)
+
+
 @pytest.fixture
 def held(office: Office, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, threading.Event]]:
     """Browsers, by name, whose push service does not reply while the test lasts."""

@@ -279,9 +279,12 @@ class ChatLine:
         return wording.settled(ask, adapter.limits, link.user, self._kind.label)
 
     async def _insist(self, link: ChatLink, work: Callable[[], Awaitable[T]], ask: str = "") -> T | None:
-        """What comes of it; None where it was in vain. Who is gone is told nothing any more."""
+        """What comes of it; None where it was in vain. Who is gone is told nothing any more, nor who was shut out while
+        this waited."""
         wait = FIRST_WAIT
         for _ in range(TRIES):
+            if all(each.id != link.id for each in await self._do(self._chats.links_in, self._kind)):
+                return None
             try:
                 return await work()
             except ChatGone as error:

@@ -81,6 +81,11 @@ class PushDesk:
                 logger.warning("What a browser of %s wants to be told cannot be read: %r", row["user_name"], error)
             return None
 
+    def lasts(self, subscription: Subscription) -> bool:
+        """Whether that browser is still to be told, and its person still signed in there."""
+        found = self.of(subscription.user).get(subscription.session)
+        return found is not None and found.endpoint == subscription.endpoint
+
     def of(self, user: str) -> dict[str, Subscription]:
         """Those of one person, by their sessions."""
         return {each.session: each for each in self.all() if each.user == user}

@@ -173,6 +173,9 @@ class Pusher:
         for _ in range(TRIES):
             try:
                 async with self._turn_to_send.next(outgoing.to):
+                    # They may have been signed out while this waited.
+                    if not await self._site.do(self._site.desks.pushes.lasts, outgoing.to):
+                        return
                     reply = await self._threads.look(self._send, outgoing)
             except NotificationFailed as error:
                 logger.warning("A push failed: %s", error)
