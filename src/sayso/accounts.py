@@ -102,7 +102,7 @@ class Accounts:
 
     def revoke_user(self, name: str) -> None:
         """Shut a person out at once, everywhere: their sessions, links and chats end, and so do the tokens and
-        connections of their agents."""
+        connections of their agents. Nobody decides in their place any more, nor they in anybody's."""
 
         def work(tx: Transaction) -> int:
             tx.run("drop_sessions_of", user_name=name)
@@ -111,6 +111,7 @@ class Accounts:
             tx.run("drop_all_chat_codes_of", user_name=name)
             tx.run("drop_codes_of", user_name=name)
             tx.run("drop_connections_of", user_name=name)
+            _end_delegations(tx, name, self._clock())
             tx.run("revoke_tokens_of", user_name=name, now=self._clock())
             return tx.run("revoke_user", name=name, now=self._clock())
 
@@ -270,6 +271,20 @@ class Accounts:
     def revoke_token(self, name: str) -> None:
         if not self._store.write(lambda tx: tx.run("revoke_token", name=name, now=self._clock())):
             raise NotFound(f"There is no token {name!r} to revoke. `sayso token list` shows them.")
+
+
+def _end_delegations(tx: Transaction, revoked: str, now: int) -> None:
+    from sayso import chain
+
+    for row in tx.all("delegations", now=now):
+        person = row["person"]
+        if revoked in (person, row["delegate"]):
+            tx.run("end_delegation", person=person, now=now)
+            title, why = f"Nobody decides for {person} any more", f"{revoked} was revoked"
+            event = chain.LogEvent(
+                kind=chain.LogKind.DELEGATED, at=now, ask=os.urandom(16).hex(), person=person, title=title, why=why
+            )
+            chain.append(tx, [event])
 
 
 def opens_on_other_devices(link: str) -> bool:

@@ -257,6 +257,21 @@ def test_when_nobody_stands_in_any_more_is_logged_once(place: Place) -> None:
     assert logged() == ["Nobody decides for ada any more", "eve decides for ada"]
 
 
+@pytest.mark.parametrize("revoked", ["ada", "eve"])
+def test_nobody_stands_in_for_somebody_who_was_revoked_nor_the_other_way_round(place: Place, revoked: str) -> None:
+    accounts = Accounts(place.store, clock=lambda: place.now)
+    for name in ("ada", "eve"):
+        accounts.add_user(name)
+    place.desk.delegate("ada", "eve", place.now + MINUTE)
+    ask = place.ask()
+    accounts.revoke_user(revoked)
+    accounts.add_user(revoked)
+    with pytest.raises(InvalidInput):
+        place.yes(ask, "eve")
+    logged = [outcome.entry.event for outcome in PermissionLog(place.store).outcomes()]
+    assert ("Nobody decides for ada any more", f"{revoked} was revoked") in [(each.title, each.why) for each in logged]
+
+
 def test_a_stand_in_does_not_count_for_the_one_whose_agent_it_is(place: Place) -> None:
     place.desk.delegate("ada", "eve", place.now + MINUTE)
     ask = place.ask(replace(TWO, not_asker=True), whose="ada")
