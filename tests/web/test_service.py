@@ -33,7 +33,7 @@ def test_it_serves_everybody_else_though_the_one_who_set_it_up_was_revoked(named
         store.close()
     assert me.status == 200
     assert not web.link
-    assert "ada was revoked, so there is no link for them." in web.said
+    assert "ada was revoked, so no link is made for them." in web.said
 
 
 def test_no_link_is_written_into_the_journal() -> None:

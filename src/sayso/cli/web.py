@@ -178,7 +178,7 @@ def _print_no_link(name: str, address: str, as_json: bool) -> None:
     if as_json:
         put_json({"address": address, "page": address, "link": None, "user": name, "expires_at": None})
         sys.stdout.flush()
-    said = mark("{name} was revoked, so there is no link for them. `sayso web --link --user NAME` makes one for others.")
+    said = mark("{name} was revoked, so no link is made for them. `sayso web --link --user NAME` makes one for others.")
     say(tr(said, name=name))
 
 

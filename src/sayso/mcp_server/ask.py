@@ -195,9 +195,9 @@ class HeldCall:
         if self._came:
             return await self._form.next_round(self._came, self._reply) if self._reply else None
         form = self._form.first_round()
-        if form and self._calls.config.forms == "auto" and await self._calls.somebody_looks(self._held.ask, self._waiting):
-            return None
-        return form
+        if form is None or self._calls.config.forms != "auto":
+            return form
+        return None if await self._calls.somebody_looks(self._held.ask, self._waiting) else form
 
     def _tell(self, form: Form | None) -> None:
         """Have the person told of a new ask; where the client shows a form, once that has had its moment."""
