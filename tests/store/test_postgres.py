@@ -209,3 +209,18 @@ def _until_quiet(bell: Bell) -> None:
     deadline = time.monotonic() + 120
     while bell.wait(0.1):
         assert time.monotonic() < deadline
+
+
+def test_why_no_connection_can_be_made_is_told_and_not_logged_beside(
+    restartable: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    restartable.make("closed")
+    store = PostgresStore(restartable.address("closed"))
+    store.secret("mine")
+    with psycopg.connect(restartable.address("postgres"), autocommit=True) as other:
+        other.execute("ALTER DATABASE closed ALLOW_CONNECTIONS false")
+        other.execute("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = 'closed'")
+    with pytest.raises(StoreUnavailable, match="not currently accepting connections"):
+        store.secret("mine")
+    store.close()
+    assert capfd.readouterr().err == ""

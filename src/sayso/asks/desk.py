@@ -393,6 +393,10 @@ class AskDesk:
         counted = {row["state"]: row["size"] for row in self._store.all("asks_by_state")}
         return {state: counted.get(state, 0) for state in State}
 
+    def check_store(self) -> None:
+        """A StoreError where the store does not answer, or is of a newer version by now than this program knows."""
+        self._store.check_version()
+
     def inbox_size(self) -> int:
         row = self._store.one("inbox_size")
         return int(row["size"]) if row else 0

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.asks.desk import AskDesk
 from sayso.bridge import Patience, Threads
-from sayso.errors import SaysoError
+from sayso.errors import SaysoError, StoreTooNew
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.endpoint import Endpoint
 from sayso.mcp_server.metrics import CONTENT_TYPE, Metrics
@@ -53,13 +53,16 @@ class Probes:
         return PlainTextResponse("ok\n")
 
     async def ready(self, request: Request) -> Response:
-        """It can work: the store answers, and it is not about to stop."""
+        """It can work: the store answers, is of this version, and the server is not about to stop."""
         if self._backend.stopping:
             return PlainTextResponse("stopping\n", 503)
         async with Patience(READY_SECONDS):
             try:
-                await self._looking.look(self._desk.inbox_size)
+                await self._looking.look(self._desk.check_store)
                 return PlainTextResponse("ok\n")
+            except StoreTooNew as error:
+                logger.warning("Not ready: %s", error)
+                return PlainTextResponse("a newer version has changed the store: upgrade this server\n", 503)
             except SaysoError as error:
                 logger.warning("Not ready: %s", error)
         return _no_store()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import select
 import threading
@@ -27,6 +28,9 @@ except ImportError as error:
         "PostgreSQL needs one more package: install Sayso again, with '.[postgres]' for the dot."
     ) from error
 
+# What it would say of every try, each in a line that looks like nobody's, is in the errors that we raise.
+logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
+
 T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, Any]]
 CHANNEL = "sayso"
@@ -44,15 +48,16 @@ class SharedConnections:
     """Connections that threads share. Made when they are needed, and not waited for when none can be made."""
 
     def __init__(self, address: str, *, most: int) -> None:
-        self._failures = 0
+        self._failures: list[psycopg.Error] = []
+        """Why no connection could be made the last time; another object each time."""
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             address,
             kwargs=_connection_settings(),
             min_size=0,
             max_size=most,
+            connection_class=_noting(self._failures),
             # It would try again later and later; whoever wants a connection tries at once, so that it is back at once.
             reconnect_timeout=0,
-            reconnect_failed=self._note_failure,
             configure=_configure,
             check=_check,
             open=True,
@@ -73,15 +78,29 @@ class SharedConnections:
     def _get(self) -> Connection:
         give_up = time.monotonic() + CONNECT_SECONDS
         while True:
-            failures = self._failures
+            before = self._failures[-1:]
             try:
                 return self._pool.getconn(timeout=AWAY_SECONDS)
             except PoolTimeout:
-                if self._failures > failures or time.monotonic() > give_up:
+                if self._failures[-1:] != before:
+                    raise self._failures[-1] from None
+                if time.monotonic() > give_up:
                     raise
 
-    def _note_failure(self, _: ConnectionPool[Connection]) -> None:
-        self._failures += 1
+
+def _noting(failures: list[psycopg.Error]) -> type[Connection]:
+    """Connections that leave behind why the last of them could not be made: the pool keeps that to itself."""
+
+    class Noting(psycopg.Connection[dict[str, Any]]):
+        @classmethod
+        def connect(cls, conninfo: str = "", **given: Any) -> Noting:  # type: ignore[override]
+            try:
+                return super().connect(conninfo, **given)
+            except psycopg.Error as error:
+                failures[:] = [error]
+                raise
+
+    return Noting
 
 
 def _configure(connection: Connection) -> None:
@@ -381,4 +400,6 @@ def _explain(error: Exception, where: str) -> StoreError:
 
 
 def _line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    # Of several servers, the last one that was tried.
+    return lines[-1].removeprefix("- ") if lines[0].endswith(":") else lines[0]

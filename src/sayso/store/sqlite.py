@@ -84,6 +84,7 @@ class SqliteStore(Store):
 
     def __init__(self, file: Path | None, bell_dir: Path | None = None) -> None:
         self._file, self._wanted_bell_dir = file, bell_dir
+        self.where = str(file) if file else "memory"
         self.near = file is not None  # in memory there is one connection, and whoever reads waits for who writes
         self._lock, self._opening = threading.RLock(), threading.Lock()
         self._second: SqliteStore | None = None
@@ -96,10 +97,6 @@ class SqliteStore(Store):
     @classmethod
     def in_memory(cls) -> SqliteStore:
         return cls(None)
-
-    @property
-    def where(self) -> str:
-        return str(self._file) if self._file else "memory"
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         if not self._lock.acquire(blocking=False):

@@ -56,6 +56,8 @@ class Transaction(Protocol):
 class Store(ABC):
     """Durable asks, safe from any thread. Work is a function of one transaction; it may be run again."""
 
+    where: str
+    """Its place, as it may be shown."""
     threads: int
     """How many threads can usefully work in it at once."""
     near = False
@@ -83,6 +85,11 @@ class Store(ABC):
         """The same, without waiting for a disk, for what would be read again from elsewhere: everybody sees it at once,
         whatever becomes of this process, but a power cut may take it back. What is written later never stays without
         it."""
+
+    def check_version(self) -> None:
+        """A StoreTooNew where a newer program has changed the tables since this one opened them."""
+        row = self.one("meta", key="schema_version")
+        steps_from(row["value"] if row else "", self.where)
 
     def secret(self, name: str) -> bytes:
         """A random key that all processes of this store share, made when it is first wanted."""

@@ -13,6 +13,7 @@ from tests.e2e.http.harness import (
     TOOL,
     WAIT,
     Person,
+    Place,
     Replica,
     agent,
     as_browser,
@@ -25,6 +26,8 @@ from tests.e2e.http.harness import (
 )
 from tests.e2e.stdio.harness import data_of, new_place, question
 from tests.postgres import Server
+
+from sayso.store import open_store
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "teams.md"
 SOON = 6.0
@@ -54,6 +57,17 @@ def test_a_server_whose_store_is_away_is_up_but_not_ready(restartable: Server, h
         assert "postgresql" not in refused.text
         assert up.status_code == 200
         assert wait_until(lambda: http.get(f"{server.address}/readyz").status_code == 200, WAIT)
+
+
+def test_a_server_whose_store_a_newer_version_has_changed_is_not_ready(place: Place, http: httpx2.Client) -> None:
+    with replica(place) as server:
+        assert http.get(f"{server.address}/readyz").status_code == 200
+        store = open_store(place.config())
+        store.write(lambda tx: tx.run("put_meta", key="schema_version", value="999"))
+        store.close()
+        told = http.get(f"{server.address}/readyz")
+        assert (told.status_code, http.get(f"{server.address}/healthz").status_code) == (503, 200)
+        assert "upgrade this server" in told.text
 
 
 def test_while_the_database_is_away_agents_and_people_hear_so_soon_and_all_goes_on_when_it_is_back(
