@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 Clock = Callable[[], int]
 
+MOST_APART = 5_000
+"""Milliseconds by which clocks of machines that share a store may differ before somebody is told."""
 FAR_FUTURE = 2**62
 """After every moment: where a list of the newest begins."""
 

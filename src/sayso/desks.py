@@ -234,6 +234,10 @@ class Desks:
         """A random key that all processes of this store share, made when it is first wanted."""
         return self._store.secret(name)
 
+    def clock_ahead(self) -> int:
+        """Milliseconds by which our clock is ahead of that of the machine where the store is."""
+        return self._store.clock_ahead()
+
     def claim(self, key: str) -> bool:
         """Whether this key is claimed for the first time, in all processes of the store."""
         return self._store.claim(key, now_ms())

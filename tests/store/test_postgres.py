@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from tests.store.other import OtherProcess
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import State
+from sayso.clock import now_ms
+from sayso.doctor.ground import clock
 from sayso.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store import Transaction
 from sayso.store.bell import Bell
@@ -224,3 +227,12 @@ def test_why_no_connection_can_be_made_is_told_and_not_logged_beside(
         store.secret("mine")
     store.close()
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(0, []), (5, ["ahead of"]), (-5, ["behind"])])
+def test_a_clock_that_differs_from_that_of_the_store_is_told(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, minutes: int, told: list[str]
+) -> None:
+    monkeypatch.setattr("sayso.store.postgres.now_ms", lambda: now_ms() + minutes * 60_000)
+    found = [re.sub(r".* \d+ s | that of the store.*", "", finding.text) for finding in clock(store)]
+    assert found == told

@@ -51,3 +51,10 @@ def test_no_link_is_written_into_the_journal() -> None:
         written = journal.read_text()
     assert "sign-in?link=" not in written
     assert "`sayso web --link` makes one" in written
+
+
+def test_an_address_with_a_path_is_warned_of() -> None:
+    with new_place(web_url="https://team.example.org/sayso") as place:
+        web = Web(place, "--port", str(lasting_port()))
+        assert web.stop() == 0
+    assert "https://team.example.org/sayso has a path, but the page works only at the top of a host" in web.said

@@ -13,7 +13,7 @@ from sayso.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.terminal import bold, draw_link, put, put_json, say, shown_or
 from sayso.cli.texts import mark, plural, tr
-from sayso.clock import now_ms
+from sayso.clock import MOST_APART, now_ms
 from sayso.config import Config, system_user
 from sayso.desks import Desks, open_desks
 from sayso.errors import SignInRefused
@@ -121,6 +121,10 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
                         host=config.web_host,
                     )
                 )
+            _warn_of_clock(desks.clock_ahead())
+            if serve.has_path(config):
+                said = mark("Warning: {url} has a path, but the page works only at the top of a host.")
+                say(tr(said, url=config.web_url))
             if shut_out:
                 _print_no_link(name, address, as_json)
             elif not as_json and _is_journal():
@@ -132,6 +136,15 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
             if sys.stderr.isatty():
                 say("")  # the terminal has shown the ^C on a line of its own
             _tell_of_agents(desks)
+
+
+def _warn_of_clock(ahead: int) -> None:
+    """Codes and links that one server has made would be too old at another, or good for too long."""
+    seconds = abs(ahead) // 1000
+    if ahead > MOST_APART:
+        say(tr("Warning: This machine's clock is {n} s ahead of that of the store.", n=seconds))
+    elif ahead < -MOST_APART:
+        say(tr("Warning: This machine's clock is {n} s behind that of the store.", n=seconds))
 
 
 def _tell_of_agents(desks: Desks) -> None:

@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from sayso import __version__
+from sayso.clock import MOST_APART
 from sayso.config import Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.errors import SaysoError, StoreCorrupt, StoreFull, StoreTooNew
@@ -77,11 +78,23 @@ def store(config: Config) -> Iterator[Finding]:
         opened.secret("doctor")
         where = "PostgreSQL" if config.store else str(config.database)
         yield ok(subject, f"{where} opens, and can be written" + _size(config))
+        yield from clock(opened)
         yield from bell(opened, config)
     except SaysoError as error:
         yield fault(subject, str(error), _fix(error, config))
     finally:
         opened.close()
+
+
+def clock(opened: Store) -> Iterator[Finding]:
+    """Whether this machine and the store's agree about the time: what others wrote down is compared with our clock."""
+    ahead = opened.clock_ahead()
+    seconds = abs(ahead) // 1000
+    fix = "Have all machines set their clocks by the network (NTP)."
+    if ahead > MOST_APART:
+        yield warning("clock", f"This machine's clock is {seconds} s ahead of that of the store.", fix)
+    elif ahead < -MOST_APART:
+        yield warning("clock", f"This machine's clock is {seconds} s behind that of the store.", fix)
 
 
 def bell(opened: Store, config: Config) -> Iterator[Finding]:

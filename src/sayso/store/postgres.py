@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, LiteralString, TypeVar
 
+from sayso.clock import now_ms
 from sayso.errors import Conflict, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell
 from sayso.store.store import Ringing, Row, Store, Transaction, newest, queries, schema, steps_from, tables
@@ -93,7 +94,7 @@ def _noting(failures: list[psycopg.Error]) -> type[Connection]:
 
     class Noting(psycopg.Connection[dict[str, Any]]):
         @classmethod
-        def connect(cls, conninfo: str = "", **given: Any) -> Noting:  # type: ignore[override]
+        def connect(cls, conninfo: str = "", **given: Any) -> Noting:
             try:
                 return super().connect(conninfo, **given)
             except psycopg.Error as error:
@@ -147,6 +148,12 @@ class PostgresTransaction(Ringing):
 
     def clear(self, table: str, /) -> None:
         self._connection.execute(f"DELETE FROM {table}".encode())  # noqa: S608
+
+    def now(self) -> int:
+        """What time it is there."""
+        told = self._connection.execute("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now")
+        row = told.fetchone()
+        return int(row["now"]) if row else now_ms()
 
     def look_up(self) -> None:
         # A plan for any values reads a million asks through where these values name a few.
@@ -208,6 +215,12 @@ class PostgresStore(Store):
             # Part of the transaction: heard only if it is kept, and only then.
             connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, _ring(transaction.named)))
         return result
+
+    def clock_ahead(self) -> int:
+        before = now_ms()
+        with self._single() as tx:
+            theirs = tx.now()
+        return (before + now_ms()) // 2 - theirs
 
     def bell(self) -> Bell:
         with self._lock:

@@ -86,6 +86,10 @@ class Store(ABC):
         whatever becomes of this process, but a power cut may take it back. What is written later never stays without
         it."""
 
+    def clock_ahead(self) -> int:
+        """Milliseconds by which our clock is ahead of that of the machine where the store is; less than 0: behind."""
+        return 0
+
     def check_version(self) -> None:
         """A StoreTooNew where a newer program has changed the tables since this one opened them."""
         row = self.one("meta", key="schema_version")

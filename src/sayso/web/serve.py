@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from email.utils import formatdate
 from functools import lru_cache
 from types import FrameType
+from urllib.parse import urlsplit
 
 import httptools
 import uvicorn
@@ -392,6 +393,11 @@ def address(config: Config, port: int) -> str:
 def is_exposed(config: Config) -> bool:
     """Whether others could listen in: reachable from other machines and not known to be behind TLS."""
     return not is_loopback(config.web_host) and not config.web_url.startswith("https://")
+
+
+def has_path(config: Config) -> bool:
+    """Whether people are sent below a path, where no link of ours leads."""
+    return urlsplit(config.web_url).path not in ("", "/")
 
 
 def _own_address() -> str:
