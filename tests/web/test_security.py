@@ -10,9 +10,11 @@ import re
 import select
 import socket
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import pytest
 from tests.e2e.clients.process import wait_until
@@ -275,6 +277,32 @@ def test_a_browser_that_is_signed_out_elsewhere_is_told_nothing_more_however_bus
         rest = list(lines)
     assert b"event: bye\n" in rest
     assert b"After?" not in b"".join(rest)
+
+
+@pytest.mark.parametrize("way", ["form", "api"])
+def test_what_was_begun_before_its_sender_was_shut_out_and_ends_after_is_refused(house: House, way: str) -> None:
+    user, ask = f"slow-{way}", house.ask(confirm())
+    secret = house.session(user)
+    if way == "api":
+        path, body, kind = f"/api/asks/{ask.id}/reject", b'{"reason": "no"}', "application/json"
+        headers = {"Host": house.web.host, "Authorization": f"Bearer {secret}"}
+    else:
+        cookie, host = f"{house.cookie_name}={secret}", house.host_of(user)
+        shown = house.web.call("GET", f"/asks/{ask.id}", cookie=cookie, host=host).text
+        fields = {"settle": "reject", **dict(re.findall(r'name="(csrf|shown)" value="(\w+)"', shown))}
+        path, body, kind = f"/asks/{ask.id}", urlencode(fields).encode(), "application/x-www-form-urlencoded"
+        headers = {"Host": host, "Cookie": cookie}
+    with closing(http.client.HTTPConnection("127.0.0.1", house.web.port, timeout=WAIT)) as line:
+        line.putrequest("POST", path, skip_host=True)
+        for name, value in {**headers, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+            line.putheader(name, value)
+        line.endheaders(body[:5])
+        begun = time.monotonic()
+        assert wait_until(lambda: time.monotonic() - begun > 1, WAIT)
+        house.accounts.revoke_user(user)
+        line.send(body[5:])
+        assert line.getresponse().status == 401
+    assert house.desk.get(ask.id).state is State.PENDING
 
 
 def test_everybody_who_looks_at_a_page_counts_and_nobody_who_has_left(house: House) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
@@ -17,6 +18,10 @@ MOST_BYTES = 16 * MIB
 FROM_STRANGERS = 64 * 1024
 """Of whom nothing is known yet; a sign-in link and its form are far shorter."""
 MOST_FIELDS, MOST_FILES = 20_000, 1_000
+CHECK_AGAIN = "check_again"
+"""What of a request's state refuses its sender, where they are not signed in any more."""
+_AT_ONCE = 0.5
+"""Seconds within which a whole body usually comes."""
 _FORM = "application/x-www-form-urlencoded"
 _WITH_FILES = "multipart/form-data"
 
@@ -91,7 +96,7 @@ async def read_form_with_files(request: Request) -> Fields:
     """The same, also where files are sent along."""
     if _type_of(request) != _WITH_FILES:
         return await read_form(request)
-    body = _KNOWN.stream(request, MOST_BYTES)
+    body = _of_known(request)
     limits = {"max_files": MOST_FILES, "max_fields": MOST_FIELDS, "max_part_size": MOST_BYTES}
     try:
         sent = await _InMemory(request.headers, body, **limits).parse()
@@ -145,7 +150,16 @@ def _type_of(request: Request) -> str:
 
 async def read_body(request: Request) -> bytes:
     """The body of somebody whose session or token is known."""
-    return await _KNOWN.read(request, MOST_BYTES)
+    return b"".join([part async for part in _of_known(request)])
+
+
+async def _of_known(request: Request) -> AsyncGenerator[bytes]:
+    """Who takes their time over it is looked at again at its end: they may have been shut out since it began."""
+    begun = time.monotonic()
+    async for part in _KNOWN.stream(request, MOST_BYTES):
+        yield part
+    if time.monotonic() - begun > _AT_ONCE and (check := getattr(request.state, CHECK_AGAIN, None)):
+        await check()
 
 
 async def read_strangers_body(request: Request) -> bytes:

@@ -12,8 +12,9 @@ from starlette.responses import Response
 
 from sayso.accounts import SESSION_LIFE, Session
 from sayso.asks.model import Settler
+from sayso.web.fields import CHECK_AGAIN
 from sayso.web.private_path import door_of
-from sayso.web.site import Site, site_of
+from sayso.web.site import site_of
 
 CSRF_FIELD = "csrf"
 CSRF_HEADER = "x-csrf-token"
@@ -91,7 +92,7 @@ async def browser(request: Request) -> Visitor | None:
     if not is_home(request):
         return None
     secret = request.cookies.get(await site.cookie(), "")
-    session = await _session(site, secret)
+    session = await _session(request, secret)
     return _visitor(session, secret, "browser") if session and _lives_here(request, session) else None
 
 
@@ -128,7 +129,7 @@ async def required_caller(request: Request) -> Visitor:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme:
         secret = secret.strip()
-        if scheme.lower() == "bearer" and (session := await _session(site_of(request), secret)):
+        if scheme.lower() == "bearer" and (session := await _session(request, secret)):
             return _visitor(session, secret, "api")
         raise HTTPException(401, "This token is not known. `sayso web --api-token` makes one.", _CHALLENGE)
     visitor = await required_browser(request)
@@ -137,8 +138,17 @@ async def required_caller(request: Request) -> Visitor:
     return visitor
 
 
-async def _session(site: Site, secret: str) -> Session | None:
-    return await site.do(site.accounts.session, secret) if secret else None
+async def _session(request: Request, secret: str) -> Session | None:
+    site = site_of(request)
+    session = await site.do(site.accounts.session, secret) if secret else None
+
+    async def check_again() -> None:
+        if await site.do(site.accounts.session, secret) is None:
+            raise HTTPException(401, "You are not signed in any more.", _CHALLENGE)
+
+    if session:
+        setattr(request.state, CHECK_AGAIN, check_again)
+    return session
 
 
 def _visitor(session: Session, secret: str, surface: str) -> Visitor:
