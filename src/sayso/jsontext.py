@@ -141,11 +141,23 @@ class Strict:
             self.fail("JSON has no comments. Remove it", at)
 
 
-class Relaxed(Strict):
-    """Takes what programs take in their settings as well: comments, a comma after the last element, tabs in texts."""
+class Plain(Strict):
+    """Takes all that other programs take for plain JSON: however deeply nested, numbers however large."""
+
+    deepest = sys.maxsize
+
+    def decoder(self) -> json.JSONDecoder:
+        return json.JSONDecoder(parse_constant=self.constant)
+
+
+class Commented(Plain):
+    """Comments as well."""
 
     blank = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
-    deepest = sys.maxsize
+
+
+class Relaxed(Commented):
+    """Takes what programs take in their settings as well: comments, a comma after the last element, tabs in texts."""
 
     def decoder(self) -> json.JSONDecoder:
         return json.JSONDecoder(strict=False)

@@ -113,6 +113,51 @@ def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, 
 
 
 @pytest.mark.parametrize(
+    ("client", "file", "text", "words"),
+    [
+        ("claude-code", ".claude.json", '{"mcpServers": {"mine": {"command": "true"},}}', "Remove the comma after the last"),
+        ("claude-code", ".claude.json", '{ // mine\n"mcpServers": {}}', "JSON has no comments. Remove it: line 1 column 3"),
+        ("gemini", ".gemini/settings.json", '{ // mine\n"mcpServers": {},}', "Remove the comma after the last"),
+        ("qwen", ".qwen/settings.json", '{ // mine\n"mcpServers": {},}', "Remove the comma after the last"),
+    ],
+)
+def test_a_file_that_its_client_would_drop_whole_is_left_alone_and_told(
+    home: Home, client: str, file: str, text: str, words: str
+) -> None:
+    path = home.folder / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    ran = home.run("install", client)
+    assert (ran.code, path.read_text()) == (1, text)
+    assert f"{path}: is not valid JSON: {words}" in ran.err
+    assert files(home) == {file}
+    checked = home.run("doctor")
+    assert checked.code == 2
+    assert f"{path}: is not valid JSON" in checked.out
+
+
+def test_settings_of_claude_code_that_it_would_drop_whole_take_no_permission(home: Home) -> None:
+    path = home.folder / SETTINGS
+    path.parent.mkdir()
+    path.write_text('{"model": "x",}')
+    ran = home.run("install", "claude-code")
+    assert (ran.code, path.read_text()) == (1, '{"model": "x",}')
+    assert f"{path}: is not valid JSON: Remove the comma after the last element: line 1 column 14" in ran.err
+    checked = home.run("doctor")
+    assert f"{path}: is not valid JSON" in checked.out
+
+
+def test_comments_that_a_client_takes_stay_in_its_file(home: Home) -> None:
+    path = home.folder / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{ // mine\n  "mcpServers": {}\n}\n')
+    ran = home.run("install", "gemini")
+    assert ran.code == 0, ran.err
+    assert "// mine" in path.read_text()
+    assert '"sayso"' in path.read_text()
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         ([], 1, "No agent's client was found on this machine. Name one: sayso install claude-code."),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sayso.errors import CannotEdit
-from sayso.install import in_json
+from sayso.install import in_jsonc
 from sayso.install.notation import at, parsed, with_entry, without_entry
 
 ENTRY = {"command": "sayso", "args": ["server"], "env": {"A": "b"}}
@@ -37,9 +37,9 @@ def test_any_json_gets_the_entry_and_loses_it_again(
         data["mcpServers"] = {key: value for key, value in servers.items() if key != "sayso"}
     text = json.dumps(data, indent=indent, ensure_ascii=False).replace("\n", newline)
     made = int(servers is None)
-    with_it = with_entry("json", text, PATH, ENTRY)
-    assert at(in_json.read(with_it), PATH) == ENTRY
-    assert without_entry("json", with_it, PATH, made) == text
+    with_it = with_entry("jsonc", text, PATH, ENTRY)
+    assert at(in_jsonc.read(with_it), PATH) == ENTRY
+    assert without_entry("jsonc", with_it, PATH, made) == text
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_any_json_gets_the_entry_and_loses_it_again(
     ],
 )
 def test_comments_and_trailing_commas_stay_where_they_are(text: str) -> None:
-    with_it = with_entry("json", text, PATH, ENTRY)
-    assert without_entry("json", with_it, PATH, 0).replace(" ", "") == text.replace(" ", "")
+    with_it = with_entry("jsonc", text, PATH, ENTRY)
+    assert without_entry("jsonc", with_it, PATH, 0).replace(" ", "") == text.replace(" ", "")
     for comment in ("// why", "// x", "// z", "// last", "// more", "/* a */", "/* d */", "// f"):
         assert (comment in with_it) == (comment in text)
 
@@ -75,14 +75,14 @@ def test_comments_and_trailing_commas_stay_where_they_are(text: str) -> None:
 )
 def test_json_that_is_wrong_is_refused_with_the_place(text: str, place: str) -> None:
     with pytest.raises(CannotEdit, match=place):
-        with_entry("json", text, PATH, ENTRY)
+        with_entry("jsonc", text, PATH, ENTRY)
 
 
 def test_an_item_of_a_list_is_added_and_removed_alone() -> None:
     text = '{\n  "hooks": {\n    "A": [\n      1 // one\n    ]\n  }\n}\n'
-    with_it = in_json.put(text, ["hooks", "A", 1], {"x": 2})
-    assert in_json.read(with_it) == {"hooks": {"A": [1, {"x": 2}]}}
-    assert in_json.drop(with_it, ["hooks", "A", 1]) == text
+    with_it = in_jsonc.put(text, ["hooks", "A", 1], {"x": 2})
+    assert in_jsonc.read(with_it) == {"hooks": {"A": [1, {"x": 2}]}}
+    assert in_jsonc.drop(with_it, ["hooks", "A", 1]) == text
 
 
 @pytest.mark.parametrize(

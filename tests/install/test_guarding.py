@@ -10,7 +10,7 @@ import pytest
 
 from sayso.errors import CannotEdit
 from sayso.install.guarding import GuardedEntry, entries_in, guard_words, guarded_in
-from sayso.install.in_json import read
+from sayso.install.in_jsonc import read
 from sayso.install.machine import Machine
 from sayso.install.part import Done
 from sayso.install.targets import BY_KEY, Scope

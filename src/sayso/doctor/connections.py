@@ -46,7 +46,7 @@ def connections(config: Config, machine: Machine, server: ServerProgram) -> Iter
         yield warning("agents", "No agent is connected, so nobody can ask you anything.", "sayso install")
     yield from hook(machine)
     yield from approvals(machine)
-    if any(target.key == "claude-code" for target in used):
+    if any(finding.subject == "claude-code" and not finding.text.endswith(NOT_CONNECTED) for finding in findings):
         yield from foreground(machine)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.errors import CannotEdit
-from sayso.install import in_json
+from sayso.install import in_jsonc
 from sayso.install.notation import at, parsed
 
 VARIABLE = "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"
@@ -29,13 +29,13 @@ class ForegroundPart:
         if value(text) is not None:
             return text
         try:
-            return in_json.put(text, _STEPS, NEVER)
+            return in_jsonc.put(text, _STEPS, NEVER)
         except ValueError as error:
             raise CannotEdit(f'cannot take a variable: {error}. Fix its "env" and run this again.') from error
 
     def removed(self, text: str, made: int) -> str:
-        left = in_json.drop(text, _STEPS)
-        return in_json.drop(left, _STEPS[:1]) if at(parsed("json", left), _STEPS[:1]) == {} else left
+        left = in_jsonc.drop(text, _STEPS)
+        return in_jsonc.drop(left, _STEPS[:1]) if at(parsed("json", left), _STEPS[:1]) == {} else left
 
     def makes(self, text: str) -> int:
         return 0

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from sayso.dialects.dialect import ASK_TOOLS
 from sayso.errors import CannotEdit
-from sayso.install import in_json
+from sayso.install import in_jsonc
 from sayso.install.entry import ServerProgram
 from sayso.install.notation import at, parsed, with_entry, without_entry
 
@@ -37,6 +37,7 @@ class RulesPart:
     rule: str
     """How one is written, with `{}` for the name of the tool."""
     tools: tuple[str, ...]
+    notation: str = "json"
 
     def is_in(self, text: str) -> bool:
         return any(self._is_ours(item) for item in self._items(text))
@@ -45,15 +46,15 @@ class RulesPart:
         for tool in self.tools:
             items = self._items(text)
             if self.rule.format(tool) not in items:
-                text = _changed(in_json.put, text, [*self.steps, len(items)], self.rule.format(tool))
+                text = _changed(self.notation, in_jsonc.put, text, [*self.steps, len(items)], self.rule.format(tool))
         return text
 
     def removed(self, text: str, made: int) -> str:
         items = self._items(text)
         for place in reversed(range(len(items))):
             if self._is_ours(items[place]):
-                text = _changed(in_json.drop, text, [*self.steps, place])
-        return _without_empty(text, self.steps)
+                text = _changed(self.notation, in_jsonc.drop, text, [*self.steps, place])
+        return _without_empty(self.notation, text, self.steps)
 
     def makes(self, text: str) -> int:
         return 0
@@ -62,7 +63,7 @@ class RulesPart:
         """What a person has decided of these tools that the grant does not change, as they have written it."""
         whole = (self.rule.removesuffix("__{}"), self.rule.format("*"))
         named = {*whole, *(self.rule.format(tool) for tool in self.tools)}
-        lists = {name: at(parsed("json", text), (*self.steps[:-1], name)) for name in ("deny", "ask")}
+        lists = {name: at(parsed(self.notation, text), (*self.steps[:-1], name)) for name in ("deny", "ask")}
         return [
             f"{name}: {item}"
             for name, items in lists.items()
@@ -71,7 +72,7 @@ class RulesPart:
         ]
 
     def _items(self, text: str) -> list[Any]:
-        items = at(parsed("json", text), self.steps)
+        items = at(parsed(self.notation, text), self.steps)
         return items if isinstance(items, list) else []
 
     def _is_ours(self, item: object) -> bool:
@@ -170,21 +171,21 @@ def copilot_hook(server: str, tools: Sequence[str]) -> str:
     return json.dumps({"version": 1, "hooks": {"preToolUse": [hook]}}, indent=2) + "\n"
 
 
-def _without_empty(text: str, steps: Sequence[str]) -> str:
+def _without_empty(notation: str, text: str, steps: Sequence[str]) -> str:
     """Without the list and what is around it, where nothing else is in them."""
     for length in range(len(steps), 0, -1):
-        if at(parsed("json", text), steps[:length]) not in ([], {}):
+        if at(parsed(notation, text), steps[:length]) not in ([], {}):
             break
-        text = _changed(in_json.drop, text, steps[:length])
+        text = _changed(notation, in_jsonc.drop, text, steps[:length])
     return text
 
 
-def _changed(change: Any, text: str, steps: Sequence[str | int], *value: Any) -> str:
+def _changed(notation: str, change: Any, text: str, steps: Sequence[str | int], *value: Any) -> str:
     """The changed text, once it is sure that it can still be read."""
     try:
         changed: str = change(text, steps, *value)
     except ValueError as error:
         where = ".".join(step for step in steps if isinstance(step, str))
         raise CannotEdit(f'cannot take a rule: {error}. Fix its "{where}" and run this again.') from error
-    parsed("json", changed)
+    parsed(notation, changed)
     return changed

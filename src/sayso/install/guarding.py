@@ -157,15 +157,15 @@ class GuardedEntry:
             newline = "\r\n" if text[:end].endswith("\r\n") else "\n"
             lead = "" if text[:end].endswith("\n") else newline
             return f"{text[:end]}{lead}{args} = [{words}]{newline}{text[end:]}"
-        from sayso.install import in_json
+        from sayso.install import in_jsonc
 
-        return in_json.put(text, (*self.steps, args), json.loads(f"[{words}]"))
+        return in_jsonc.put(text, (*self.steps, args), json.loads(f"[{words}]"))
 
     def _without_list(self, text: str) -> str:
         args = self.target.shape.args
         if self.target.notation == "toml":
             return re.sub(rf"^{re.escape(args)} = \[\]\r?\n", "", text, count=1, flags=re.M)
-        return notation("json").drop(text, (*self.steps, args))
+        return notation("jsonc").drop(text, (*self.steps, args))
 
 
 def entries_in(target: Target, scope: Scope, machine: Machine, guard: Sequence[str], name: str) -> list[GuardedEntry]:

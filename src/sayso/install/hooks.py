@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.errors import CannotEdit
-from sayso.install import in_json
+from sayso.install import in_jsonc
 from sayso.install.notation import at, parsed
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse")
@@ -44,6 +44,7 @@ class HookPart:
 
     path: Path
     program: Sequence[str]
+    notation: str = "json"
 
     @property
     def events(self) -> Sequence[str]:
@@ -57,30 +58,30 @@ class HookPart:
         return hook_entry(self.program)
 
     def is_in(self, text: str) -> bool:
-        return any(self._is_ours(item) for event in self.events for item in _hooks(text, event))
+        return any(self._is_ours(item) for event in self.events for item in _hooks(self.notation, text, event))
 
     def missing(self, text: str) -> Sequence[str]:
         """The events at which our program is to be started and is not."""
-        return [event for event in self.events if not any(map(self._is_ours, _hooks(text, event)))]
+        return [event for event in self.events if not any(map(self._is_ours, _hooks(self.notation, text, event)))]
 
     def added(self, text: str) -> str:
         for event in self.events:
-            items = _hooks(text, event)
+            items = _hooks(self.notation, text, event)
             place = next((place for place, item in enumerate(items) if self._is_ours(item)), len(items))
             if place == len(items) or items[place] != self.entry(event):
-                text = _kept(text, in_json.put, ["hooks", event, place], self.entry(event))
+                text = _kept(self.notation, text, in_jsonc.put, ["hooks", event, place], self.entry(event))
         return text
 
     def removed(self, text: str, made: int) -> str:
         for event in self.events:
-            items = _hooks(text, event)
+            items = _hooks(self.notation, text, event)
             for place in reversed(range(len(items))):
                 if self._is_ours(items[place]):
-                    text = _kept(text, in_json.drop, ["hooks", event, place])
-            if at(parsed("json", text), ["hooks", event]) == []:
-                text = _kept(text, in_json.drop, ["hooks", event])
-        if at(parsed("json", text), ["hooks"]) == {}:
-            text = _kept(text, in_json.drop, ["hooks"])
+                    text = _kept(self.notation, text, in_jsonc.drop, ["hooks", event, place])
+            if at(parsed(self.notation, text), ["hooks", event]) == []:
+                text = _kept(self.notation, text, in_jsonc.drop, ["hooks", event])
+        if at(parsed(self.notation, text), ["hooks"]) == {}:
+            text = _kept(self.notation, text, in_jsonc.drop, ["hooks"])
         return text
 
     def makes(self, text: str) -> int:
@@ -118,7 +119,7 @@ class GatePart(HookPart):
 
     def command(self, text: str) -> str | None:
         """What starts the gate, by the text of the file."""
-        found = (hook for item in _hooks(text, self.event) for hook in _commands(item))
+        found = (hook for item in _hooks(self.notation, text, self.event) for hook in _commands(item))
         return next((str(hook["command"]) for hook in found if _starts(hook, self.arguments)), None)
 
 
@@ -152,12 +153,12 @@ def _entry(command: str, seconds: int) -> dict[str, Any]:
 
 def registered_command(text: str) -> str | None:
     """The command for late answers that a settings file names."""
-    found = (hook for event in EVENTS for item in _hooks(text, event) for hook in _commands(item))
+    found = (hook for event in EVENTS for item in _hooks("json", text, event) for hook in _commands(item))
     return next((str(hook["command"]) for hook in found if _starts(hook, LATE_ANSWERS)), None)
 
 
-def _hooks(text: str, event: str) -> list[Any]:
-    items = at(parsed("json", text), ["hooks", event])
+def _hooks(notation: str, text: str, event: str) -> list[Any]:
+    items = at(parsed(notation, text), ["hooks", event])
     return items if isinstance(items, list) else []
 
 
@@ -172,11 +173,11 @@ def _starts(hook: Mapping[str, Any], arguments: str) -> bool:
     return re.search(ours, str(hook.get("command", ""))) is not None
 
 
-def _kept(text: str, change: Any, path: Sequence[str | int], *value: Any) -> str:
+def _kept(notation: str, text: str, change: Any, path: Sequence[str | int], *value: Any) -> str:
     """The changed text, once it is sure that it can still be read."""
     try:
         changed: str = change(text, path, *value)
     except ValueError as error:
         raise CannotEdit(f'cannot take a hook: {error}. Fix its "hooks" and run this again.') from error
-    parsed("json", changed)
+    parsed(notation, changed)
     return changed

@@ -19,7 +19,7 @@ class Notation(Protocol):
 
 
 def notation(name: str) -> Notation:
-    """`json`, `toml` or `yaml`. Loaded when it is needed: each costs time at the start of a command."""
+    """`json`, `json_commented`, `jsonc`, `toml` or `yaml`. Loaded when it is needed: each costs time at the start of a command."""
     return cast(Notation, import_module(f"sayso.install.in_{name}"))
 
 
@@ -30,7 +30,7 @@ def parsed(name: str, text: str) -> dict[str, Any]:
     try:
         data = notation(name).read(text)
     except (ValueError, RecursionError) as error:
-        raise CannotEdit(f"is not valid {name.upper()}: {error}. Fix it and run this again.") from error
+        raise CannotEdit(f"is not valid {name[:4].upper()}: {error}. Fix it and run this again.") from error
     if not isinstance(data, dict):
         raise CannotEdit("has no table at its top level, so there is no place for an entry. Is this the right file?")
     return data

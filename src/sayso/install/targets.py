@@ -69,7 +69,8 @@ class Target:
     """Its name in `clients.py`, by which it introduces itself over MCP."""
     user_file: Place
     table: tuple[str, ...] = ("mcpServers",)
-    notation: str = "json"
+    notation: str = "jsonc"
+    """What of it the client reads; `json` and `json_commented` only where that was tried."""
     shape: EntryShape = field(default_factory=EntryShape)
     project_file: str = ""
     """Relative to the project; empty where the client has no such file."""
@@ -204,12 +205,13 @@ GEMINI_COMMAND = OwnCommand(
 QWEN_LIMIT = Limit(key="timeout", seconds=DAY, units=1000)
 
 
-def _rules(path: Path, server: str, tools: tuple[str, ...]) -> Part:
-    return RulesPart(path=path, steps=("permissions", "allow"), rule=f"mcp__{server}__{{}}", tools=tools)
+def _rules(target: Target, path: Path, server: str, tools: tuple[str, ...]) -> Part:
+    rule = f"mcp__{server}__{{}}"
+    return RulesPart(path=path, steps=("permissions", "allow"), rule=rule, tools=tools, notation=target.notation)
 
 
 def _claude_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part:
-    return _rules(claude_settings(machine, scope), server, tools)
+    return _rules(BY_KEY["claude-code"], claude_settings(machine, scope), server, tools)
 
 
 def _codex_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part:
@@ -218,7 +220,7 @@ def _codex_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, 
 
 
 def _qwen_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part:
-    return _rules(BY_KEY["qwen"].file(machine, scope), server, tools)
+    return _rules(BY_KEY["qwen"], BY_KEY["qwen"].file(machine, scope), server, tools)
 
 
 def _gemini_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part | None:
@@ -255,7 +257,11 @@ OPENCODE_GATE = PromptGate(
 QWEN_GATE = PromptGate(
     # It takes such a number for milliseconds.
     set_up=lambda machine, program: GatePart(
-        path=_qwen_home(machine) / "settings.json", program=program, client="qwen", limit=PROMPT_SECONDS * 1000
+        path=_qwen_home(machine) / "settings.json",
+        program=program,
+        client="qwen",
+        limit=PROMPT_SECONDS * 1000,
+        notation=BY_KEY["qwen"].notation,
     ),
     stays_open=False,
 )
@@ -273,6 +279,7 @@ TARGETS: tuple[Target, ...] = (
         programs=("claude",),
         user_file=_claude_file,
         project_file=".mcp.json",
+        notation="json",
         home=_claude_home,
         # It begins its first turn without the tools of a server that is still starting, unless this is said.
         shape=EntryShape(extras={"type": "stdio", "alwaysLoad": True}),
@@ -329,6 +336,7 @@ TARGETS: tuple[Target, ...] = (
         programs=("gemini",),
         user_file=lambda machine: _gemini_home(machine) / "settings.json",
         project_file=".gemini/settings.json",
+        notation="json_commented",
         shape=EntryShape(limit=GEMINI_LIMIT),
         own=GEMINI_COMMAND,
         grant=_gemini_grant,
@@ -361,6 +369,7 @@ TARGETS: tuple[Target, ...] = (
         programs=("qwen",),
         user_file=lambda machine: _qwen_home(machine) / "settings.json",
         project_file=".qwen/settings.json",
+        notation="json_commented",
         # Else the tools are found by a search only.
         shape=EntryShape(extras={"alwaysLoadTools": True}, limit=QWEN_LIMIT),
         grant=_qwen_grant,
