@@ -144,6 +144,16 @@ def test_settings_are_set_and_unset_in_the_persons_file_through_its_link(home: H
     assert real.read_text() == "# mine\nmax_options = 3\n"
 
 
+def test_what_a_value_without_a_unit_means_is_told(home: Home) -> None:
+    assert "keep_ended is now 30s." in home.run("config", "set", "keep_ended", "30").err
+    assert "30s" not in home.run("config", "set", "keep_ended", "20d", SAYSO_KEEP_ENDED="9d").err
+    secret = home.run("config", "set", "notify_url", "https://ntfy.sh/a-secret").err
+    assert "notify_url is now https://ntfy.sh/***." in secret
+    assert "a-secret" not in secret
+    asked = home.run("config", "get", "keep_ended")
+    assert (asked.code, asked.error) == (2, "Error: There is no command 'get'. `sayso config` alone shows it.")
+
+
 def test_what_a_project_is_set_to_holds_at_once_and_only_what_it_may_choose(home: Home) -> None:
     ran = home.run("config", "set", "--project", "max_options", "6")
     assert ran.code == 0, ran.err

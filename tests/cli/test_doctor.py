@@ -428,3 +428,12 @@ def test_a_server_that_does_not_start_is_told_with_what_it_said(home: Home, prog
     assert ran.code == 2
     assert words in ran.out
     assert "sayso install codex" in ran.out
+
+
+def test_what_was_meant_for_a_setting_and_is_none_is_told(home: Home) -> None:
+    ran = home.run("doctor", SAYSO_CONFIG=str(home.folder / "nope.toml"), SAYSO_NOTIFY_ULR="x", SAYSO_RUN="1")
+    assert ran.code == 1, ran.out
+    assert f"SAYSO_CONFIG names {home.folder / 'nope.toml'}, which is not there." in ran.out
+    assert "SAYSO_NOTIFY_ULR is set in the environment, and is no setting." in ran.out
+    assert "Did you mean SAYSO_NOTIFY_URL?" in ran.out
+    assert "SAYSO_RUN" not in ran.out

@@ -115,8 +115,18 @@ def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, 
 @pytest.mark.parametrize(
     ("client", "file", "text", "words"),
     [
-        ("claude-code", ".claude.json", '{"mcpServers": {"mine": {"command": "true"},}}', "Remove the comma after the last"),
-        ("claude-code", ".claude.json", '{ // mine\n"mcpServers": {}}', "JSON has no comments. Remove it: line 1 column 3"),
+        (
+            "claude-code",
+            ".claude.json",
+            '{"mcpServers": {"mine": {"command": "true"},}}',
+            "Remove the comma after the last",
+        ),
+        (
+            "claude-code",
+            ".claude.json",
+            '{ // mine\n"mcpServers": {}}',
+            "JSON has no comments. Remove it: line 1 column 3",
+        ),
         ("gemini", ".gemini/settings.json", '{ // mine\n"mcpServers": {},}', "Remove the comma after the last"),
         ("qwen", ".qwen/settings.json", '{ // mine\n"mcpServers": {},}', "Remove the comma after the last"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.cli.program import Home, confirm
@@ -56,6 +57,27 @@ def test_stop_cancels_what_the_stopped_agents_ask_and_nothing_else(home: Home, s
     assert (last.after, last.person, last.surface) == (State.CANCELLED, "ada", "command line")
     assert desk.get(timed_out.id).state is State.TIMED_OUT
     assert [desk.get(held.ask.id).state for held in others] == [State.PENDING, State.PENDING]
+
+
+def test_a_project_whose_settings_cannot_be_written_is_not_added(home: Home, store: Store) -> None:
+    folder = home.folder / "shop"
+    folder.mkdir()
+    (folder / ".claude").write_text("not a folder")
+    ran = home.run("project", "add", str(folder))
+    assert ran.code == 1
+    assert "settings.local.json" in ran.err
+    assert Projects(store).all() == []
+
+
+def test_an_agent_that_is_not_installed_is_told_when_a_project_is_added_for_it(home: Home) -> None:
+    ran = home.run("project", "add", ".", "--agent", "codex", PATH="/nowhere")
+    assert ran.code == 0
+    assert "Codex is not there yet (codex is not on PATH). Install it with `npm install -g @openai/codex" in ran.err
+    assert "is not there yet" not in home.run("project", "add", ".", "--agent", "acp", "--command", "sh").err
+
+
+def test_the_root_of_the_machine_is_a_project_with_a_name(store: Store) -> None:
+    assert Projects(store).add("ada", Path("/"), options=Options()).name == "/"
 
 
 def test_a_project_says_what_starts_an_agent_that_speaks_acp_and_knows_its_modes(home: Home) -> None:

@@ -87,6 +87,10 @@ def test_what_is_wrong_is_said_with_its_line_and_everything_is_asked(home: Home)
     write(home, RULES.replace("because", "becuase"))
     tested = home.run("rules", "test")
     assert (tested.code, tested.out) == (1, f"{file}:3: becuase: this key is not known. Did you mean because?\n")
+    write(home, '[[rule]]\nallow = "git_status"\n')
+    said = f'{file}:2: allow: it must be a list of texts such as ["Bash(git status *)"].'
+    assert home.run("rules", "test").out == f"{said}\n"
+    write(home, RULES.replace("because", "becuase"))
     assert home.run("rules", "check", "Bash(git status)").code == 10
     assert "Because of that everything is asked" in home.run("rules").err
     assert "becuase: this key is not known" in home.run("doctor").out

@@ -136,6 +136,20 @@ def test_validate_gives_the_same_verdict_for_a_file_a_folder_and_all(home: Home,
     assert "ask_user" not in home.run("tools", "list").out
 
 
+def test_validate_tells_of_an_untrusted_file_what_it_will_tell_once_that_is_trusted(home: Home) -> None:
+    steps = [{"tool": "elsewhere", "subcommand": "default", "args": {}}]
+    folder = home.project / ".sayso" / "tools"
+    folder.mkdir(parents=True)
+    sequence = {"name": "verify", "description": "Both.", "command": "sequence", "sequence": steps}
+    (folder / "verify.json").write_text(json.dumps(sequence))
+    (folder / "zz.json").write_text(json.dumps({**SLEEPER, "name": "verify"}))
+    before = home.run("tools", "validate")
+    assert (before.code, "2 tool files of this project are not used" in before.err) == (1, True)
+    assert "found `elsewhere`" in before.out
+    home.trust()
+    assert home.run("tools", "validate").out == before.out
+
+
 def test_the_published_schema_accepts_what_is_served(home: Home) -> None:
     schema = json.loads(home.run("tools", "schema").out)
     jsonschema.Draft202012Validator(schema).validate(SLEEPER)

@@ -171,3 +171,18 @@ def test_a_stream_that_is_closed_is_no_trouble(home: Home, words: str, closed: s
     assert ran.returncode == home.run(*words.replace("saved", "other").split()).code
     assert "Traceback" not in ran.stderr
     assert "Warning" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        ("203.0.113.9", "That is no address of this machine: choose another with --host."),
+        ("127.0.0.1", "If `sayso web` already runs there, `sayso web --link` makes a link to it"),
+    ],
+)
+def test_what_to_do_is_told_by_what_is_in_the_way_of_listening(home: Home, host: str, told: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ran = home.run("web", "--host", host, "--port", str(taken.getsockname()[1]))
+    assert (ran.code, told in ran.err) == (1, True), ran.err

@@ -30,7 +30,7 @@ class Projects:
 
         def work(tx: Transaction) -> Project:
             kept = json.dumps(rows.options_data(options))
-            tx.run("add_project", **place, name=name or directory.name, options=kept, now=now_ms())
+            tx.run("add_project", **place, name=name or directory.name or str(directory), options=kept, now=now_ms())
             row = tx.one("project_at", **place)
             assert row is not None
             return rows.read_project(row)

@@ -9,6 +9,9 @@ import click
 
 from sayso.text import did_you_mean
 
+_READING = ("get", "list", "ls", "show")
+"""Words for what a group does by itself."""
+
 
 class CommandGroup(click.Group):
     """Takes `help` for the option that it stands for, and says which commands there are where none is like the word."""
@@ -30,4 +33,6 @@ class CommandGroup(click.Group):
     def refuse(self, ctx: click.Context, word: str, names: list[str]) -> NoReturn:
         near = self.known_as.get(word)
         hint = f"Did you mean {near}?" if near else did_you_mean(word, names, f"The commands are {', '.join(names)}.")
+        if ctx.parent and self.invoke_without_command and word in _READING:
+            hint = f"`{ctx.command_path}` alone shows it."
         ctx.fail(f"There is no command {word!r}. {hint}")

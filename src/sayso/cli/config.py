@@ -42,7 +42,7 @@ def command(as_json: bool) -> None:
     if as_json:
         put_json(_data(config))
         return
-    rows = [(name, one_line(_text(shown(name, getattr(config, name))), 60), _source(config, name)) for name in SETTINGS]
+    rows = [(name, value_in_words(config, name), _source(config, name)) for name in SETTINGS]
     put(table(("SETTING", "VALUE", "FROM"), rows))
     put()
     put(table(("FILE", "", "PATH"), [(tr(what), tr(found), path) for what, (found, path) in _files(config).items()]))
@@ -109,6 +109,10 @@ def shown(name: str, value: Any) -> Any:
     if SETTINGS[name].metadata["read"] is key_table:
         return dict(value)
     return str(value) if isinstance(value, Path) else value
+
+
+def value_in_words(config: Config, name: str) -> str:
+    return one_line(_text(shown(name, getattr(config, name))), 60)
 
 
 def _masked(value: str | tuple[str, ...], mask: Callable[[str], str]) -> str | list[str]:

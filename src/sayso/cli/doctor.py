@@ -79,8 +79,8 @@ def _check_keys(config: Config) -> None:
 
 def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from ground.versions()
-    yield ok("settings", f"{len(config.sources)} set by you; `sayso config` shows all")
     for examination in (
+        ground.settings(config, machine.environ),
         ground.state_folder(config),
         ground.store(config),
         connections.connections(config, machine, this_server()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
 from sayso.cli.terminal import put, put_json, say, table
-from sayso.cli.texts import explained, mark, plural, tr
+from sayso.cli.texts import explained, mark, plural, tr, translated
 from sayso.desks import Desks, open_desks
 from sayso.errors import CannotEdit, InvalidInput, NotFound, Problem
 from sayso.text import one_line, spelt_out
@@ -95,13 +96,20 @@ def add(
     with open_desks(settings()) as desks:
         refuse_agents(desks, "say where agents run and what they may do there")
         owner = _owner(desks, user)
+        before = desks.projects.all(owner)
         project = desks.projects.add(owner, directory.resolve(), name=name, options=options)
-        _write_workspace(desks, project)
+        try:
+            _write_workspace(desks, project)
+        except CannotEdit:
+            if project.id not in [each.id for each in before]:
+                desks.projects.remove(project.id)
+            raise
     if as_json:
         put_json(_data(project))
         return
     said = mark("{owner} can start {agent} in {folder} from the page: `sayso web`, then Talk.")
     say(tr(said, owner=owner, agent=agent, folder=project.directory))
+    _say_missing_agent(options)
     _say_untrusted(project.directory)
 
 
@@ -217,6 +225,15 @@ def stop(project: str | None) -> None:
             if wanted in (None, run.project.id):
                 runs.dismiss(run)
     say(plural(len(doomed), "1 agent told to stop.", "{n} agents told to stop."))
+
+
+def _say_missing_agent(options: Options) -> None:
+    from sayso.agents.kinds import AGENTS, program_of
+
+    program, agent = program_of(options, settings()), AGENTS[options.agent]
+    if not shutil.which(program):
+        said = mark("{agent} is not there yet ({program} is not on PATH). {install}")
+        say(tr(said, agent=agent.label, program=spelt_out(program), install=translated(agent.install)))
 
 
 def _say_untrusted(folder: Path) -> None:

@@ -136,7 +136,7 @@ def test(file: Path | None, as_json: bool) -> None:
         put_json({"files": [str(each.file) for each in files], "faults": [_fault_data(fault) for fault in faults]})
     else:
         for fault in faults:
-            put(spelt_out(translated(str(fault))))
+            put(_told(fault))
         count = sum(len(each.rules) for each in files)
         if not faults:
             said = plural(
@@ -329,7 +329,7 @@ def _short(rule: Rule, config: Config) -> str:
 
 def _say_what_does_not_count(book: RuleBook) -> None:
     for fault in book.faults:
-        say(coloured(spelt_out(translated(str(fault))), "red"))
+        say(coloured(_told(fault), "red"))
     if book.faults:
         say(bold(tr("Because of that everything is asked, but for what another file denies.")))
     for file in book.files:
@@ -352,7 +352,7 @@ def _put_ruling(ruling: Ruling) -> None:
     if ruling.why:
         put(f"  {translated(ruling.why)}")
     for fault in ruling.faults:
-        put(f"  {spelt_out(translated(str(fault)))}")
+        put(f"  {_told(fault)}")
     for rule in ruling.demanding:
         put("  " + tr("Must agree: {who}.", who=spelt_out(_who_must_agree(rule))))
 
@@ -382,6 +382,10 @@ def _rule_data(rule: Rule) -> dict[str, Any]:
         "level": rule.level.value,
         "approvers": None if rule.approvers.is_anyone else asdict(rule.approvers),
     }
+
+
+def _told(fault: RulesFault) -> str:
+    return one_line(translated(str(fault)), 1000)
 
 
 def _fault_data(fault: RulesFault) -> dict[str, Any]:

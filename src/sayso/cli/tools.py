@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,18 +195,15 @@ def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...],
     at a server's start, and for what was just written by hand the one that it will have once it is trusted."""
     reserved = own_names_by(config)
     if path is None:
-        here = catalog_here(config).load()
-        written = [fault for file in here.untrusted for fault in _faults(file, reserved)]
-        return here.files + len(here.untrusted), (*here.faults, *written), here.untrusted
+        here = catalog_here(config)
+        loaded = here.load()
+        faults = load_dir(here.directories(), reserved=reserved).faults if loaded.untrusted else loaded.faults
+        return loaded.files + len(loaded.untrusted), faults, loaded.untrusted
     if path.is_dir():
         loaded = load_dir([path], reserved=reserved)
         return len(list(path.glob("*.json"))), loaded.faults, ()
-    return 1, _faults(path, reserved), ()
-
-
-def _faults(file: Path, reserved: Collection[str]) -> tuple[Fault, ...]:
-    found = load_file(file, reserved=reserved)
-    return () if isinstance(found, ToolFile) else found
+    found = load_file(path, reserved=reserved)
+    return 1, () if isinstance(found, ToolFile) else found, ()
 
 
 def _write_new(file: Path, like: Path) -> bytes:

@@ -223,7 +223,7 @@ def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:
         put_json({"token": token, "user": name, "expires_at": expires}) if as_json else put(token)
     if as_json:
         return
-    said = mark("Acts as {name} until {when}. It is not shown again; `sayso user revoke {name}` ends it.")
+    said = mark("Acts as {name} until {when}. It is not shown again; the settings page ends it.")
     say(tr(said, name=name, when=expires))
 
 

@@ -8,21 +8,24 @@ import shutil
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
 from sayso import __version__
+from sayso.clients import RUN_VARIABLE
 from sayso.clock import MOST_APART
-from sayso.config import Config
+from sayso.config import SETTINGS, Config, user_file
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.errors import SaysoError, StoreCorrupt, StoreFull, StoreTooNew
 from sayso.store import Store, open_store
 from sayso.store.bell import LookingBell
 from sayso.store.socket_bell import bell_folder
+from sayso.text import did_you_mean
 
 LITTLE_SPACE = 100 * 1024 * 1024
 RING_SECONDS = 2.0
+_NO_SETTINGS = {"SAYSO_CONFIG", RUN_VARIABLE, "SAYSO_ASK_ID", "SAYSO_COUNT"}
 _PRIVATE = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -30,6 +33,21 @@ def versions() -> Iterator[Finding]:
     parts = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
     parts += [f"{name} {metadata.version(name)}" for name in ("textual", "starlette")]
     yield ok("versions", f"Sayso {__version__}; {', '.join(parts)}; {platform.system()} {platform.machine()}")
+
+
+def settings(config: Config, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Those that hold, and what in the environment was meant for one and is none: a file with that is not read at all."""
+    yield ok("settings", f"{len(config.sources)} set by you; `sayso config` shows all")
+    if environ.get("SAYSO_CONFIG") and not user_file(environ).exists():
+        file = user_file(environ)
+        yield warning(
+            "settings", f"SAYSO_CONFIG names {file}, which is not there.", "Correct it, or unset SAYSO_CONFIG."
+        )
+    known = {f"SAYSO_{key.upper()}" for key in SETTINGS} | _NO_SETTINGS
+    for name in environ:
+        if name.startswith("SAYSO_") and name not in known:
+            fix = did_you_mean(name, known, "`sayso config` shows all settings.")
+            yield warning("settings", f"{name} is set in the environment, and is no setting.", fix)
 
 
 def state_folder(config: Config) -> Iterator[Finding]:

@@ -59,7 +59,7 @@ class Catalog:
         """Read and check all files."""
         self._seen = self._signature()
         self._trusted = self._config.trust.of(self._config.project)
-        found = load_dir(self._directories(), reserved=self._reserved, may_use=self._may_use)
+        found = load_dir(self.directories(), reserved=self._reserved, may_use=self._may_use)
         others = _by_name(found.in_their_place)
         tools = [
             CommandTool(file=file, leaf=_tightened(leaf, others.get(leaf.name, ()), self._config))
@@ -83,7 +83,8 @@ class Catalog:
         before = self.loaded
         return before if self.load() != before else None
 
-    def _directories(self) -> list[Path]:
+    def directories(self) -> list[Path]:
+        """Those that are there, and one that was named in any case."""
         named = self._config.tools_dir
         return [folder for folder in self._config.tools_dirs if folder == named or folder.is_dir()]
 

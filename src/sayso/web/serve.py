@@ -29,6 +29,14 @@ from sayso.web.security import is_loopback
 
 GRACE_SECONDS = 10
 _BACKLOG = 2048
+_TAKEN = (
+    "If `sayso web` already runs there, `sayso web --link` makes a link to it; "
+    "else choose another place with --host and --port."
+)
+_IN_THE_WAY = {
+    errno.EACCES: "Ports below 1024 are the system's: choose another with --port.",
+    errno.EADDRNOTAVAIL: "That is no address of this machine: choose another with --host.",
+}
 _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104
 _KEEP_ALIVE = 75
 """Longer than proxies keep idle connections, so that they never send into one that we are just closing."""
@@ -340,10 +348,8 @@ def listen(host: str, port: int) -> socket.socket:
         listening.setblocking(False)
         return listening
     except OSError as error:
-        raise CannotListen(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. If `sayso web` already runs there, "
-            "`sayso web --link` makes a link to it; else choose another place with --host and --port."
-        ) from error
+        in_the_way = _IN_THE_WAY.get(error.errno or 0, _TAKEN)
+        raise CannotListen(f"Cannot listen on {host}:{port}: {error.strerror or error}. {in_the_way}") from error
 
 
 @contextmanager
