@@ -36,13 +36,11 @@ def versions() -> Iterator[Finding]:
 
 
 def settings(config: Config, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Those that hold, and what in the environment was meant for one and is none: a file with that is not read at all."""
+    """How many there are, and what in the environment was meant for one and is none."""
     yield ok("settings", f"{len(config.sources)} set by you; `sayso config` shows all")
     if environ.get("SAYSO_CONFIG") and not user_file(environ).exists():
-        file = user_file(environ)
-        yield warning(
-            "settings", f"SAYSO_CONFIG names {file}, which is not there.", "Correct it, or unset SAYSO_CONFIG."
-        )
+        text = f"SAYSO_CONFIG names {user_file(environ)}, which is not there."
+        yield warning("settings", text, "Correct it, or unset SAYSO_CONFIG.")
     known = {f"SAYSO_{key.upper()}" for key in SETTINGS} | _NO_SETTINGS
     for name in environ:
         if name.startswith("SAYSO_") and name not in known:

@@ -1,4 +1,4 @@
-"""Plain JSON: a client that takes nothing else drops a file with a comment or a comma too many, whatever we put into it."""
+"""Plain JSON, for clients that drop a file whole which has a comment or a comma too many."""
 
 from __future__ import annotations
 

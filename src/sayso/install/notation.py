@@ -19,7 +19,7 @@ class Notation(Protocol):
 
 
 def notation(name: str) -> Notation:
-    """`json`, `json_commented`, `jsonc`, `toml` or `yaml`. Loaded when it is needed: each costs time at the start of a command."""
+    """`json`, `json_commented`, `jsonc`, `toml` or `yaml`. Loaded when it is needed: each costs time at the start."""
     return cast(Notation, import_module(f"sayso.install.in_{name}"))
 
 
