@@ -146,7 +146,7 @@ def test_settings_are_set_and_unset_in_the_persons_file_through_its_link(home: H
 
 def test_what_a_value_without_a_unit_means_is_told(home: Home) -> None:
     assert "keep_ended is now 30s." in home.run("config", "set", "keep_ended", "30").err
-    assert "30s" not in home.run("config", "set", "keep_ended", "20d", SAYSO_KEEP_ENDED="9d").err
+    assert "keep_ended is now 9d." in home.run("config", "set", "keep_ended", "20d", SAYSO_KEEP_ENDED="9d").err
     secret = home.run("config", "set", "notify_url", "https://ntfy.sh/a-secret").err
     assert "notify_url is now https://ntfy.sh/***." in secret
     assert "a-secret" not in secret

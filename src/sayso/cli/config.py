@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sayso.brought import Used, brought
 from sayso.cli import declared
 from sayso.cli.program import settings
-from sayso.cli.terminal import put, put_json, table
+from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, tr, translated
 from sayso.config import SETTINGS, Config, user_file
 from sayso.setting_values import answer_wait, duration, duration_or_none, key_table, limits, words_for
@@ -42,7 +42,7 @@ def command(as_json: bool) -> None:
     if as_json:
         put_json(_data(config))
         return
-    rows = [(name, value_in_words(config, name), _source(config, name)) for name in SETTINGS]
+    rows = [(name, _in_words(config, name), _source(config, name)) for name in SETTINGS]
     put(table(("SETTING", "VALUE", "FROM"), rows))
     put()
     put(table(("FILE", "", "PATH"), [(tr(what), tr(found), path) for what, (found, path) in _files(config).items()]))
@@ -81,6 +81,7 @@ def set_(key: str, value: str, in_project: bool) -> None:
     from sayso.cli.config_changes import Whose, set_setting
 
     set_setting(Whose.PROJECT if in_project else Whose.PERSON, key, value)
+    say(tr("{key} is now {value}.", key=key, value=_in_words(settings(), key)))
 
 
 @command.command("unset")
@@ -111,7 +112,7 @@ def shown(name: str, value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def value_in_words(config: Config, name: str) -> str:
+def _in_words(config: Config, name: str) -> str:
     return one_line(_text(shown(name, getattr(config, name))), 60)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sayso.agent_guard import refuse_agents, refuse_agents_by_name
 from sayso.brought import brought
-from sayso.cli.config import value_in_words
 from sayso.cli.program import settings
 from sayso.cli.setting_lines import as_toml, with_setting, without_setting
 from sayso.cli.terminal import say
@@ -114,10 +113,7 @@ def _text_of(file: Path) -> str:
 
 
 def _say_what_counts(key: str, file: Path) -> None:
-    config = settings()
-    source = config.sources.get(key, "")
-    if source == str(file):
-        say(tr("{key} is now {value}.", key=key, value=value_in_words(config, key)))
-    elif source and source != str(user_file()):
+    source = settings().sources.get(key, "")
+    if source and source != str(file) and source != str(user_file()):
         where = translated(one_line(source, 400))
         say(tr("What counts here is what {source} says: `sayso config` shows it.", source=where))
