@@ -195,10 +195,10 @@ def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...],
     at a server's start, and for what was just written by hand the one that it will have once it is trusted."""
     reserved = own_names_by(config)
     if path is None:
-        here = catalog_here(config)
-        loaded = here.load()
-        faults = load_dir(here.directories(), reserved=reserved).faults if loaded.untrusted else loaded.faults
-        return loaded.files + len(loaded.untrusted), faults, loaded.untrusted
+        catalog = catalog_here(config)
+        here = catalog.load()
+        faults = load_dir(catalog.directories(), reserved=reserved).faults if here.untrusted else here.faults
+        return here.files + len(here.untrusted), faults, here.untrusted
     if path.is_dir():
         loaded = load_dir([path], reserved=reserved)
         return len(list(path.glob("*.json"))), loaded.faults, ()
