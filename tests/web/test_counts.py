@@ -151,7 +151,9 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
         drawing = Drawing(ask=draw, command=lambda _: "", conversation=lambda _: "", agent=lambda _: "")
         takeovers = Takeovers(config, Projects(store), Roster(store), RunDesk(store, config.runs_dir))
         news = News(site, conversations, Glances(takeovers), drawing)
-        visitor = Visitor(user=USER, csrf="", secret="", session="", surface="browser")
+        secret = site.accounts.redeem(site.accounts.make_link(USER))
+        (session,) = site.accounts.sessions(USER)
+        visitor = Visitor(user=USER, csrf="", secret=secret, session=session.id, surface="browser")
         async with news.running(), asyncio.timeout(WAIT):
             streams = [news.stream(visitor) for _ in range(20)]
             for stream in streams:
