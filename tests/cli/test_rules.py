@@ -97,6 +97,15 @@ def test_what_is_wrong_is_said_with_its_line_and_everything_is_asked(home: Home)
     assert home.run("rules", "check", "Bash").code == 2
 
 
+def test_a_rule_that_keeps_nothing_from_agents_own_tools_for_want_of_a_capital_says_so(home: Home) -> None:
+    file = write(home, '[[rule]]\ndeny = ["bash(rm *)", "Bash(dd *)"]\n\n[[rule]]\nallow = ["bash(ls *)"]\n')
+    told = f"{file}:1: bash(rm *) is about a tool called bash in a tool file alone. What agents do by their own is"
+    assert home.run("rules", "check", "Bash(rm x)").code == 10
+    for ran in (home.run("rules"), home.run("rules", "test")):
+        assert (ran.code, ran.err.count("is about a tool called"), told in ran.err) == (0, 1, True)
+    assert "bash(rm *) is about a tool called bash" in home.run("doctor").out
+
+
 def test_what_a_project_allows_is_listed_as_not_counting_until_it_is_trusted(home: Home) -> None:
     theirs = home.project / ".sayso" / "rules.toml"
     theirs.parent.mkdir()

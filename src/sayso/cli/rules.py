@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,7 @@ def test(file: Path | None, as_json: bool) -> None:
     else:
         for fault in faults:
             put(_told(fault))
+        _say_what_is_perhaps_not_meant(rule for each in files for rule in each.rules)
         count = sum(len(each.rules) for each in files)
         if not faults:
             said = plural(
@@ -332,6 +334,7 @@ def _say_what_does_not_count(book: RuleBook) -> None:
         say(coloured(_told(fault), "red"))
     if book.faults:
         say(bold(tr("Because of that everything is asked, but for what another file denies.")))
+    _say_what_is_perhaps_not_meant(book.rules)
     for file in book.files:
         names = any(rule.approvers.names or rule.approvers.escalate_to for rule in file.rules)
         if not file.trusted and (names or any(rule.effect is Effect.ALLOW for rule in file.rules)):
@@ -341,6 +344,12 @@ def _say_what_does_not_count(book: RuleBook) -> None:
                     file=spelt_out(str(file.file)),
                 )
             )
+
+
+def _say_what_is_perhaps_not_meant(rules: Iterable[Rule]) -> None:
+    for rule in rules:
+        for sentence in rule.perhaps_not_meant:
+            say(coloured(one_line(translated(sentence), 1000), "yellow"))
 
 
 def _put_ruling(ruling: Ruling) -> None:

@@ -17,7 +17,7 @@ from sayso.dialects.ahma import catalog_here
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.rules.places import are_there_rules
 from sayso.running.sandbox import NO_SANDBOX, why_not
-from sayso.text import counted, spelt_out
+from sayso.text import counted, one_line, spelt_out
 from sayso.web_addresses import running
 
 CONNECT_SECONDS = 3.0
@@ -59,6 +59,9 @@ def rules(config: Config) -> Iterator[Finding]:
     book = RuleFiles(config).book(config.project)
     for wrong in book.faults:
         yield fault("rules", spelt_out(str(wrong)), "Everything is asked until it is fixed; check it: sayso rules test")
+    for rule in book.rules:
+        for sentence in rule.perhaps_not_meant:
+            yield note("rules", one_line(sentence, 1000))
     if not book.faults:
         yield ok(
             "rules", f"{counted(len(book.rules), 'rule')} from {counted(len(book.files), 'file')} decide what is asked"

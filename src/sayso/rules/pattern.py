@@ -23,6 +23,14 @@ _PATHS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Grep"
 _READING = frozenset(("Read", "Grep", "Glob"))
 _NAMES_ALONE = frozenset(("WebSearch", "ExitPlanMode", "Task", "Agent", "Skill", "TodoWrite", "LS", "NotebookRead"))
 
+_SPELT_ELSEWHERE = {
+    **{name.lower(): name for name in ("Bash", "WebFetch", "WebSearch", "Read", "Edit", "Write", "NotebookEdit")},
+    "run_shell_command": "Bash",
+    "write_file": "Write",
+    "web_fetch": "WebFetch",
+}
+"""Names that other clients have for what is called so here."""
+
 
 class About(StrEnum):
     """What stands in the brackets of a pattern."""
@@ -48,6 +56,13 @@ class Pattern:
         first = _words(self.spec)[:1] if self.about is About.WORDS else []
         named = _unquoted(first[0]).lower().split() if first and not _has_star(first[0]) else []
         return named[0] if named else ""
+
+    @property
+    def perhaps_meant(self) -> str:
+        """The name under which agents' own tools are known here, where it is spelt as other clients do: then it is
+        about a tool of a tool file alone."""
+        named = _SPELT_ELSEWHERE.get(self.name.lower(), "")
+        return "" if named == self.name else named
 
     @property
     def is_of_reading(self) -> bool:

@@ -71,6 +71,16 @@ class Rule:
         return f"{self.file}:{self.line}" if self.line else str(self.file)
 
     @property
+    def perhaps_not_meant(self) -> tuple[str, ...]:
+        """What it denies or asks for under a name that agents' own tools do not have here, in a sentence each."""
+        return tuple(
+            f"{self.place}: {each.text} is about a tool called {each.name} in a tool file alone. "
+            f"What agents do by their own is written {each.perhaps_meant}."
+            for each in self.patterns
+            if each.perhaps_meant and self.effect is not Effect.ALLOW
+        )
+
+    @property
     def text(self) -> str:
         """What it is about, as it is written."""
         return ", ".join(pattern.text for pattern in self.patterns)
