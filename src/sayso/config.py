@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ TRUST = "trust"
 RULES = "rules.toml"
 STORES = ("postgresql://", "postgres://")
 """How the address of a store begins, where it is not a file in the state directory."""
+SECRETS = ("store", "notify_url", "notify_apprise")
+"""Settings whose values let others in, or write in your name: errors tell their beginning alone."""
 SANDBOXES = ("none", "workspace", "read-only")
 """What commands may be kept to, the strictest last."""
 NETWORKS = ("all", "loopback", "none")
@@ -658,7 +661,17 @@ def _read(key: str, value: object, source: str) -> Any:
     try:
         return SETTINGS[key].metadata["read"](value)
     except ValueError as error:
-        raise ConfigError(f"{source}: {key} is {value!r}; it must be {error}.") from error
+        raise ConfigError(f"{source}: {key} is {told(key, value)}; it must be {error}.") from error
+
+
+def told(key: str, value: object) -> str:
+    """What was given for a setting, as an error may say it."""
+    return f"{beginning(value)!r}…" if key in SECRETS else repr(value)
+
+
+def beginning(value: object) -> str:
+    """The first word of what may hold a secret: enough to see what is wrong with it."""
+    return "".join(takewhile(str.isalpha, str(value)))[:12]
 
 
 _LOGINS = ("LOGNAME", "USER", "LNAME", "USERNAME")

@@ -196,6 +196,21 @@ def test_a_store_that_cannot_be_reached_does_not_keep_anybody_from_naming_anothe
 
 
 @pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("store", "host=127.0.0.1 user=sayso password=hunter2"),
+        ("store", "hunter2@db.example.org/sayso"),
+        ("notify_url", "hooks.example.org/services/hunter2"),
+    ],
+)
+def test_no_error_tells_the_secret_of_a_setting_that_is_wrong(home: Home, key: str, value: str) -> None:
+    for ran in (home.run("list", **{f"SAYSO_{key.upper()}": value}), home.run("config", "set", key, value)):
+        assert ran.code == 2
+        assert "it must be" in ran.err
+        assert "hunter2" not in ran.err
+
+
+@pytest.mark.parametrize(
     ("key", "value", "told"),
     [
         ("store", "sqlite:///x", "store begins with 'sqlite'; it must be a postgresql:// address"),
