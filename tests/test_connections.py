@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 from tests.asks.samples import FakeClock
 
-from sayso.accounts import Accounts
+from sayso.accounts import LINK_LIFE, Accounts
 from sayso.chats.desk import ChatDesk
 from sayso.chats.model import ChatKind
 from sayso.connections import (
@@ -171,3 +173,12 @@ def test_no_secret_is_kept(connections: Connections, store: Store) -> None:
     kept = store.read(all_rows)
     assert "claude-code-sayso#" in kept
     assert not [secret for secret in (pair.access, pair.refresh, "a code of its own") if secret in kept]
+
+
+def test_sign_in_links_that_are_long_over_are_not_kept(accounts: Accounts, clock: FakeClock, store: Store) -> None:
+    first = hashlib.sha256(accounts.make_link("ada").encode()).hexdigest()
+    assert store.one("link", hash=first)
+    clock.now += 3 * LINK_LIFE
+    link = accounts.make_link("ada")
+    assert store.one("link", hash=first) is None
+    assert accounts.redeem(link)

@@ -127,7 +127,9 @@ class Accounts:
         def work(tx: Transaction) -> None:
             if tx.one("user", name=name) is None:
                 raise no_such_user(name)
-            tx.run("insert_link", hash=_hash(secret), user_name=name, expires_at=self._clock() + life_ms)
+            now = self._clock()
+            tx.run("drop_old_links", now=now - LINK_LIFE)
+            tx.run("insert_link", hash=_hash(secret), user_name=name, expires_at=now + life_ms)
 
         self._store.write(work)
         return secret
