@@ -404,7 +404,8 @@ def test_a_store_that_another_one_takes_the_place_of_is_heard(
     bell: Bell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     another = file.with_name("another.db")
-    SqliteStore(another).claim("something", 1)
+    with closing(SqliteStore(another)) as store:
+        store.claim("something", 1)
     with Sleeper(bell, monkeypatch) as sleeper:
         another.replace(file)
         assert sleeper.heard.wait(25)

@@ -46,7 +46,8 @@ class StdioClient:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=dict(environment), cwd=folder
         )
-        threading.Thread(target=self._hear, name="sayso-client", daemon=True).start()
+        self._hearing = threading.Thread(target=self._hear, name="sayso-client", daemon=True)
+        self._hearing.start()
 
     def __enter__(self) -> StdioClient:
         try:
@@ -71,6 +72,8 @@ class StdioClient:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # What it has started may go on, and hold on to where it has written to.
+        self._hearing.join(1)
 
     def tools(self) -> list[Json]:
         tools: list[Json] = self.request("tools/list")["tools"]

@@ -27,6 +27,7 @@ def test_asks_of_somebody_else_are_on_no_page(house: House, sign_in: SignIn) -> 
     expect(ada.get_by_text("Nothing waits for you")).to_be_visible()
     assert ada.goto(f"/asks/{ask.id}").status == 404  # type: ignore[union-attr]
     grace.get_by_role("link", name="For grace alone?").click()
+    grace.wait_for_url(f"**/asks/{ask.id}")
     grace.get_by_role("button", name="Yes").click()
     expect(grace.locator("#standing")).to_contain_text("Answered by you")
     ada.goto("/history?q=grace+alone")
