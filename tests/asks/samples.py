@@ -10,6 +10,8 @@ from sayso.asks.desk import Retention
 from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.asks.table import AskTable
 from sayso.clock import now_ms
+from sayso.config import Config
+from sayso.dialects import approve
 from sayso.process_table import started
 from sayso.records import replace
 from sayso.store import Store, Transaction
@@ -93,3 +95,8 @@ def ask(text: str = COLOUR.text, *, asker: Asker = AGENT, timeout_ms: int | None
 
 def own_text(text: str) -> tuple[Answer, ...]:
     return (Answer(question="1", text=text),)
+
+
+def permission_ask(wanted: approve.Permission, asker: Asker) -> NewAsk:
+    """What a client's own tool asks for, where no rule has a say."""
+    return approve.ask_for(approve.wanted_action(wanted, asker.project, None), asker, Config())

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.asks.samples import permission_ask
 from tests.tui.harness import Place, select
 
 from sayso.asks.model import Asker
 from sayso.cli import texts
-from sayso.config import Config
 from sayso.dialects import approve
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +33,7 @@ def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 async def test_a_permission_is_german_but_for_what_the_agent_wants(german: Place) -> None:
     wanted = approve.Permission(tool="Bash", given={"command": "git push"})
     asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
-    german.desk.hold(approve.permission_ask(wanted, asker, Config(), None))
+    german.desk.hold(permission_ask(wanted, asker))
     async with german.inbox((110, 40), translated=texts.translated) as anna:
         await anna.sees("Bash: git push erlauben?")
         await anna.open()

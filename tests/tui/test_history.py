@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.asks.samples import permission_ask
 from tests.tui.harness import DATABASE, NAME, Place, select
 
 from sayso.asks.model import CLIENT_FORM, Answer, Asker, NewAsk, Settler
-from sayso.config import Config
 from sayso.dialects import approve
 from sayso.permissions.desk import PermissionDesk
 from sayso.records import replace
@@ -56,7 +56,7 @@ async def test_the_history_tells_how_each_ask_ended_by_whom_and_where(past: Plac
 async def test_the_history_tells_what_was_allowed_from_what_was_denied(place: Place) -> None:
     for command, chosen in (("rm -rf one", "allow"), ("rm -rf two", "deny")):
         wanted = approve.Permission(tool="Bash", given={"command": command})
-        held = place.desk.hold(approve.permission_ask(wanted, Asker(client="claude", session=command), Config(), None))
+        held = place.desk.hold(permission_ask(wanted, Asker(client="claude", session=command)))
         desk = PermissionDesk(place.desk)
         if chosen == "allow":
             desk.allow(held.ask.id, held.ask.digest, BEN)

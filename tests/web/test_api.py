@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.asks.samples import permission_ask
 from tests.test_pictures import SECRET, photo
 from tests.web.house import WAIT, House, Reply, confirm, multi_select, new_ask, new_house, select, text
 
 from sayso.asks.model import CLIENT_FORM, Ask, Asker, Settler, State
-from sayso.config import Config
 from sayso.dialects import approve
 from sayso.permissions.desk import PermissionDesk
 
@@ -121,9 +121,7 @@ def test_the_same_as_the_command_line_says(house: House, script: Script) -> None
 
 def decide(house: House, line: str, decision: str, *, project: str = "", owner: str = "") -> Ask:
     wanted = approve.Permission(tool="Bash", given={"command": line})
-    ask = house.desk.hold(
-        approve.permission_ask(wanted, Asker(client="claude", project=project, owner=owner), Config(), None)
-    ).ask
+    ask = house.desk.hold(permission_ask(wanted, Asker(client="claude", project=project, owner=owner))).ask
     desk, by = PermissionDesk(house.desk), Settler(person="ada", surface="terminal")
     return desk.allow(ask.id, ask.digest, by) if decision == "allow" else desk.deny(ask.id, by, decision)
 
@@ -201,7 +199,7 @@ def test_a_permission_takes_an_allow_for_its_digest_or_a_deny_with_words_and_no_
     house: House, script: Script, decision: str, verdict: str
 ) -> None:
     wanted = approve.Permission(tool="Bash", given={"command": "ls"})
-    ask = house.desk.hold(approve.permission_ask(wanted, Asker(client="claude"), Config(), None)).ask
+    ask = house.desk.hold(permission_ask(wanted, Asker(client="claude"))).ask
     given = {"question": ask.questions[0].id, "chosen": [decision], "note": ""}
     refused = script.post(f"/api/asks/{ask.id}/answer", {"answers": [given]})
     assert refused.status == 422

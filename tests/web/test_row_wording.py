@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.asks.samples import permission_ask
 from tests.web.house import confirm, multi_select, new_ask, select, text
 
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
-from sayso.config import Config
 from sayso.dialects import approve
 from sayso.web.icons import icon
 from sayso.web.push_messages import options as options_in_notification
@@ -32,7 +32,7 @@ def opened(new: NewAsk) -> Ask:
 
 def wanting(tool: str, **given: str) -> Ask:
     wanted = approve.Permission(tool=tool, given=given)
-    return opened(approve.permission_ask(wanted, Asker(client="claude-code", project="/home/ada/shop"), Config(), None))
+    return opened(permission_ask(wanted, Asker(client="claude-code", project="/home/ada/shop")))
 
 
 @pytest.mark.parametrize(

@@ -103,11 +103,6 @@ def deny(message: str) -> ToolReply:
 # Permissions
 
 
-def permission_ask(permission: Permission, asker: Asker, config: Config, file: SeenFile | None) -> NewAsk:
-    """The ask for a permission; `file` is the one that an edit would change, where it is within our reach."""
-    return ask_for(wanted_action(permission, asker.project, file), asker, config)
-
-
 def ask_for(
     action: Action,
     asker: Asker,

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 from starlette.routing import Route
+from tests.asks.samples import permission_ask
 from tests.e2e.browser.conftest import SignIn, lasting_context, lasting_page
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
 from tests.web.test_log import decide
 
 from sayso.asks.model import Answer, Ask, Asker, Settler, State
-from sayso.config import Config
 from sayso.dialects import approve
 from sayso.permissions.desk import PermissionDesk
 from sayso.web import app
@@ -173,7 +173,7 @@ def permission_to_edit(house: House) -> Ask:
     given = {"file_path": "/home/ada/shop/x.py", "content": "\n".join(f"line {number}" for number in range(60))}
     wanted = approve.Permission(tool="Write", given=given)
     asker = Asker(client="claude-code", project="/home/ada/shop", session=str(next(_SESSIONS)))
-    return house.hold(approve.permission_ask(wanted, asker, Config(), None)).ask
+    return house.hold(permission_ask(wanted, asker)).ask
 
 
 def commands(house: House, page: Page) -> None:

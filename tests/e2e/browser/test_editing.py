@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Error, Locator, Page, expect
+from tests.asks.samples import permission_ask
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_live import live
 from tests.e2e.browser.test_meant import kept, permission, stand_still, tap_hastily
@@ -15,14 +16,13 @@ from tests.e2e.browser.test_permissions import allow, decided, row, send, wants
 from tests.web.house import House
 
 from sayso.asks.model import Ask, Asker, Settler, State
-from sayso.config import Config
 from sayso.dialects import approve
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 
 
 def wants_to_use(house: House, tool: str, **given: Any) -> Ask:
     asker = Asker(client="claude-code", project="/home/ada/shop", session=str(given))
-    return house.hold(approve.permission_ask(approve.Permission(tool=tool, given=given), asker, Config(), None)).ask
+    return house.hold(permission_ask(approve.Permission(tool=tool, given=given), asker)).ask
 
 
 def verdict(house: House, ask: Ask) -> Verdict:

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, Request, Route, expect
+from tests.asks.samples import permission_ask
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.web.house import House, Reply, answers_of, confirm, multi_select, select, text
 
 from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, NewAsk, State
-from sayso.config import Config
 from sayso.dialects import approve
 
 WITHOUT_SCRIPT = {"java_script_enabled": False}
@@ -35,7 +35,7 @@ def permission(house: House, command: str = "rm -rf build") -> Ask:
     """An agent asks to be allowed a command."""
     asker = Asker(client="claude-code", project="/home/ada/shop", session=command)
     wanted = approve.Permission(tool="Bash", given={"command": command})
-    new: NewAsk = approve.permission_ask(wanted, asker, Config(), None)
+    new: NewAsk = permission_ask(wanted, asker)
     return house.hold(new).ask
 
 

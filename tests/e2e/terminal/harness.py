@@ -17,13 +17,12 @@ from functools import partial
 from typing import TypeVar
 
 import psutil
-from tests.asks.samples import flood
+from tests.asks.samples import flood, permission_ask
 from tests.e2e.stdio.harness import Place
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
 from sayso.clock import now_ms
-from sayso.config import Config
 from sayso.dialects import approve
 from sayso.store import open_store
 
@@ -201,7 +200,7 @@ class Agents:
         """The same for this command, with all that is shown of it."""
         wanted = approve.Permission(tool="Bash", given={"command": command})
         asker = Asker(client="claude-code", project="/home/anna/api", host="workbench", agent="a")
-        return self.desk.hold(approve.permission_ask(wanted, asker, Config(), None))
+        return self.desk.hold(permission_ask(wanted, asker))
 
     def ask(self, *questions: Question, client: str = "claude-code", project: str = "/home/anna/api") -> Held:
         asker = Asker(client=client, project=project, host="workbench")

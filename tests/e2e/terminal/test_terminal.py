@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.asks.samples import permission_ask
 from tests.e2e.ask.house import LEGACY, connected
 from tests.e2e.ask.test_notifications import noted, noting
 from tests.e2e.clients.events import Json
@@ -24,7 +25,6 @@ from tests.e2e.stdio.pipe import MODERN
 from tests.e2e.terminal.harness import WAIT, Terminal, agents, colour, terminal, until, words
 
 from sayso.asks.model import Answer, Asker, Kind, Question, State
-from sayso.config import Config
 from sayso.dialects import approve
 
 FOCUS_HAD, FOCUS_LOST = "\x1b[I", "\x1b[O"
@@ -273,7 +273,7 @@ def test_what_an_agent_wants_to_do_is_edited_in_the_persons_editor_and_then_allo
     script.chmod(0o755)
     with terminal(place, (100, 40), {"EDITOR": str(script)}) as anna, agents(place) as others:
         wanted = approve.Permission(tool="Bash", given={"command": "git push --force"})
-        held = others.desk.hold(approve.permission_ask(wanted, Asker(client="claude-code"), Config(), None))
+        held = others.desk.hold(permission_ask(wanted, Asker(client="claude-code")))
         anna.start()
         anna.sees("1 waiting")
         anna.keys("Enter")
