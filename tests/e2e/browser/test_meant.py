@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, Route, expect
 from tests.asks.samples import permission_ask
 from tests.e2e.browser.conftest import PHONE, SignIn
-from tests.web.house import House, Reply, answers_of, confirm, multi_select, select, text
+from tests.e2e.clients.process import wait_until
+from tests.web.house import WAIT, House, Reply, answers_of, confirm, multi_select, select, text
 
 from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, NewAsk, State
@@ -60,6 +61,29 @@ def test_control_and_enter_in_the_reason_for_a_no_never_sends_the_yes(house: Hou
     # It sends what the field is for.
     expect(page.locator("#standing")).to_contain_text("Rejected by you")
     assert house.desk.get(ask.id).state is State.REJECTED
+
+
+@pytest.mark.parametrize("place", ["its page", "its row"])
+def test_enter_that_was_held_down_before_a_button_was_reached_presses_nothing(
+    house: House, sign_in: SignIn, place: str
+) -> None:
+    ask = house.ask(confirm(f"Held in {place}?"))
+    page = sign_in("/settings")
+    page.clock.install()
+    page.goto(f"/asks/{ask.id}" if place == "its page" else "/")
+    here = page.locator("form[data-answer]") if place == "its page" else page.locator(".row", has_text="Held in")
+    yes, no = (here.get_by_role("button", name=name) for name in ("Yes", "No"))
+    expect(yes).to_be_visible()
+    page.clock.run_for(2000)
+    page.keyboard.down("Enter")
+    yes.focus()
+    for _ in range(3):
+        page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    no.click()
+    assert wait_until(lambda: not is_open(house, ask), WAIT)
+    assert [answer.chosen for answer in answers_of(house.desk.get(ask.id))] == [("no",)]
 
 
 @pytest.mark.finding("F-02")
