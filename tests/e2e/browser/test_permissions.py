@@ -139,6 +139,10 @@ def test_what_is_long_must_be_opened_before_it_can_be_allowed(house: House, sign
     page = sign_in(f"/asks/{ask.id}", **PHONE)
     expect(allow(page)).to_be_disabled()
     expect(page.get_by_text("Open every part and read it; then you can allow this.")).to_be_visible()
+    # Words of a no that are taken back leave what is unread as it was.
+    for words in ("Not now", ""):
+        page.locator("[data-no]").first.fill(words)
+    expect(allow(page)).to_be_disabled()
     status, told = send(page, ask)
     assert (status, "Not all of it was open: Standard input." in told) == (422, True)
     assert decided(house, ask) is None
