@@ -242,6 +242,55 @@ def stand_still(page: Page) -> Callable[[], None]:
     return run
 
 
+BACK_IN_SIGHT = {
+    "the tab came to the front": "document.dispatchEvent(new Event('visibilitychange'))",
+    "the browser went back to it": "dispatchEvent(new Event('pageshow'))",
+    "what covered it is gone": "const detail = allow.getBoundingClientRect();"
+    "dispatchEvent(new CustomEvent('sayso:uncovered', { detail }))",
+}
+
+
+@pytest.mark.parametrize("how", BACK_IN_SIGHT)
+def test_a_press_on_what_has_only_just_come_into_sight_again_allows_nothing(
+    house: House, sign_in: SignIn, how: str
+) -> None:
+    ask = permission(house, f"make shown because {how}")
+    page = sign_in("/healthz")
+    page.clock.install()
+    page.goto(f"/asks/{ask.id}")
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    page.clock.run_for(2000)
+    expect(allow).to_be_enabled()
+    run = stand_still(page)
+    allow.focus()
+    allow.evaluate(f"allow => {{ {BACK_IN_SIGHT[how]} }}")
+    for _ in range(2):
+        page.keyboard.press("Space")
+    run()
+    page.get_by_role("button", name="Deny", exact=True).click()
+    assert wait_until(lambda: not is_open(house, ask), WAIT)
+    assert answers_of(house.desk.get(ask.id))[0].chosen == ("deny",)
+
+
+def test_a_key_on_a_button_that_is_not_in_sight_allows_nothing(house: House, sign_in: SignIn) -> None:
+    ask = permission(house, "\n".join(f"echo {number}" for number in range(15)))
+    page = sign_in("/healthz", viewport={"width": 600, "height": 200})
+    page.clock.install()
+    page.goto(f"/asks/{ask.id}")
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    allow.scroll_into_view_if_needed()
+    page.clock.run_for(2000)
+    expect(allow).to_be_enabled()
+    page.evaluate("scrollTo(0, 0)")
+    expect(allow).to_have_attribute("aria-disabled", "true")
+    page.clock.run_for(2000)
+    allow.evaluate("allow => allow.focus({ preventScroll: true })")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Deny", exact=True).click()
+    assert wait_until(lambda: not is_open(house, ask), WAIT)
+    assert answers_of(house.desk.get(ask.id))[0].chosen == ("deny",)
+
+
 # While it is being sent
 
 
