@@ -666,7 +666,7 @@ def _read(key: str, value: object, source: str) -> Any:
 
 def told(key: str, value: object) -> str:
     """What was given for a setting, as an error may say it."""
-    return f"{beginning(value)!r}…" if key in SECRETS else repr(value)
+    return f"{beginning(value)!r}…" if key in SECRETS and isinstance(value, str) else repr(value)
 
 
 def beginning(value: object) -> str:
