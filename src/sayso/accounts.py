@@ -279,14 +279,8 @@ def _end_delegations(tx: Transaction, revoked: str, now: int) -> None:
     from sayso import chain
 
     for row in tx.all("delegations", now=now):
-        person = row["person"]
-        if revoked in (person, row["delegate"]):
-            tx.run("end_delegation", person=person, now=now)
-            title, why = f"Nobody decides for {person} any more", f"{revoked} was revoked"
-            event = chain.LogEvent(
-                kind=chain.LogKind.DELEGATED, at=now, ask=os.urandom(16).hex(), person=person, title=title, why=why
-            )
-            chain.append(tx, [event])
+        if revoked in (row["person"], row["delegate"]):
+            chain.end_delegation(tx, row["person"], now, f"{revoked} was revoked")
 
 
 def opens_on_other_devices(link: str) -> bool:

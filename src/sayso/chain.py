@@ -7,6 +7,7 @@ logged is told at the desks; `permissions/log.py` is for those who read it.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -116,6 +117,19 @@ _COLUMNS = {
     "operation": "operation_id",
 }
 """The fields of an event that queries look at; the others are JSON."""
+
+
+def end_delegation(tx: Transaction, person: str, now: int, why: str = "") -> bool:
+    """Nobody decides in this person's place from now on; whether somebody did."""
+    ended = bool(tx.run("end_delegation", person=person, now=now))
+    if ended:
+        note_delegation(tx, person, now, f"Nobody decides for {person} any more", why)
+    return ended
+
+
+def note_delegation(tx: Transaction, person: str, now: int, title: str, why: str) -> None:
+    event = LogEvent(kind=LogKind.DELEGATED, at=now, ask=os.urandom(16).hex(), person=person, title=title, why=why)
+    append(tx, [event])
 
 
 def append(tx: Transaction, events: Sequence[LogEvent], actions: Iterable[Mapping[str, Any]] = ()) -> None:

@@ -12,7 +12,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.draft import Draft, answers, from_json, to_json
 from sayso.asks.mark import mark
 from sayso.asks.model import Answer, Ask, Settler
-from sayso.asks.quorum import is_asked, may_see
+from sayso.asks.quorum import is_shown_to
 from sayso.chats import questions, wording
 from sayso.chats.desk import MESSAGE_LIFE, ChatDesk, as_code
 from sayso.chats.kinds import adapter_of
@@ -100,7 +100,7 @@ class ChatAnswers:
             ask = self._asks.get(message.ask)
         except NotFound:
             return SETTLED
-        if not may_see(ask, link.user) or not is_asked(ask, link.user):
+        if not is_shown_to(ask, link.user):
             return NOT_YOURS
         if ask.state.answerable and mark(ask) != message.shown:
             return OTHER_NOW

@@ -5,12 +5,9 @@ It is never handed on: who stands in for somebody does not stand in for those fo
 
 from __future__ import annotations
 
-import os
-
 from sayso import chain
 from sayso.asks.quorum import deciders
 from sayso.asks.table import AskTable
-from sayso.chain import LogEvent, LogKind
 from sayso.errors import InvalidInput, Problem
 from sayso.records import record, replace
 from sayso.text import iso_time
@@ -41,18 +38,9 @@ def begin(table: AskTable, person: str, delegate: str, until: int) -> None:
         if person in asked and delegate not in asked:
             wanted = {**(ask.wanted or {}), "deciders": [*asked, delegate]}
             table.change(replace(ask, wanted=wanted), ask, kind="delegated", detail=f"{delegate} for {person}")
-    _log(table, person, f"{delegate} decides for {person}", f"until {iso_time(until)}")
+    until_when = f"until {iso_time(until)}"
+    chain.note_delegation(table.tx, person, table.now, f"{delegate} decides for {person}", until_when)
 
 
 def end(table: AskTable, person: str) -> bool:
-    ended = bool(table.tx.run("end_delegation", person=person, now=table.now))
-    if ended:
-        _log(table, person, f"Nobody decides for {person} any more")
-    return ended
-
-
-def _log(table: AskTable, person: str, title: str, why: str = "") -> None:
-    event = LogEvent(
-        kind=LogKind.DELEGATED, at=table.now, ask=os.urandom(16).hex(), person=person, title=title, why=why
-    )
-    chain.append(table.tx, [event])
+    return chain.end_delegation(table.tx, person, table.now)
