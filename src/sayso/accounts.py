@@ -100,6 +100,10 @@ class Accounts:
     def users(self) -> list[User]:
         return [User(**row) for row in self._store.all("users")]
 
+    def welcome(self) -> set[str]:
+        """The names of those who are let in."""
+        return {user.name for user in self.users() if user.revoked_at is None}
+
     def revoke_user(self, name: str) -> None:
         """Shut a person out at once, everywhere: their sessions, links and chats end, and so do the tokens and
         connections of their agents. Nobody decides in their place any more, nor they in anybody's."""

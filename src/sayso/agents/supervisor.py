@@ -155,7 +155,7 @@ class RunSupervisor:
     def _project_of(self, message: QueuedMessage) -> Project:
         """Where a message is to be sent. NotFound once the project was removed, or its user shut out."""
         run = self.runs.get(message.after)
-        if run.user not in {user.name for user in self._accounts.users() if user.revoked_at is None}:
+        if run.user not in self._accounts.welcome():
             raise NotFound(f"{run.user} was revoked.")
         return self.projects.of(run.user, run.project.id)
 
@@ -416,7 +416,7 @@ class RunSupervisor:
         of the agents that may rest on."""
         at_work, resting = self.runs.open_here(), self.runs.resting_here()
         there = at_work or resting
-        welcome = {user.name for user in self._accounts.users() if user.revoked_at is None} if there else set()
+        welcome = self._accounts.welcome() if there else set()
         for run in resting:
             if run.user not in welcome:
                 self.runs.dismiss(run)

@@ -261,7 +261,7 @@ def _owner(desks: Desks, user: str | None) -> str:
     accounts = desks.accounts
     if user is None:
         return yourself(accounts, desks.config.person)
-    if not any(known.name == user and known.revoked_at is None for known in accounts.users()):
+    if user not in accounts.welcome():
         raise NotFound(f"There is no user {user!r}. Add them with `sayso user add {user}`.")
     return user
 

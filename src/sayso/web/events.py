@@ -254,7 +254,7 @@ class News:
     def _seen_by(self, users: Iterable[str]) -> dict[str, SeenByPerson]:
         """What each of these people has before them now, but for those who were shut out. One trip for all."""
         site = self._site
-        welcome = {user.name for user in site.accounts.users() if user.revoked_at is None}
+        welcome = site.accounts.welcome()
         return {user: self._seen_by_one(user) for user in users if user in welcome}
 
     def _seen_by_one(self, user: str) -> SeenByPerson:
