@@ -207,10 +207,10 @@ class OperationSupervisor:
             self._starter.check(order, None)
         new = order.operation(command, self._config)
         if wanted and self._approvals.needed(wanted):
-            return command, self.desk.open(replace(new, say_so=TO_BE_ASKED)), wanted
+            return command, self.desk.open(replace(new, say_so=TO_BE_ASKED), known_here=True), wanted
         if new.lock:
-            return command, self.desk.open(new), wanted
-        return command, self.desk.open_running(new), wanted
+            return command, self.desk.open(new, known_here=True), wanted
+        return command, self.desk.open_running(new, known_here=True), wanted
 
     def _wanted(self, order: Order, command: Invocation) -> WantedApproval | None:
         """What a person has to allow; None where nobody need, or has allowed the sequence that it is part of."""
@@ -332,6 +332,8 @@ class OperationSupervisor:
     async def _finish(self, job: Job, status: Status | None) -> None:
         ended = await self._note_end(job, status)
         self.jobs.pop(job.id, None)
+        if ended.lock:
+            self._rings.ring()  # the next in its queue may be ours
         logger.info("Operation %s (%s) ended: %s", ended.id, ended.tool, ended.state)
         job.finish(ended)
         self.tell(job)
@@ -347,7 +349,7 @@ class OperationSupervisor:
 
         if status is None:
             return await insistently(lambda: self.do(self.desk.get, job.id), tell)
-        return await insistently(lambda: self.do(self.desk.end, job.id, status), tell)
+        return await insistently(lambda: self.do(self.desk.end, job.id, status, known_here=True), tell)
 
     # Beside the work, until it is cancelled
 
@@ -419,6 +421,7 @@ class OperationSupervisor:
         tool = self.tools.get(operation.tool)
         job = Job(operation, self.excerpts, tool.file.livelog if tool else None)
         self.jobs[job.id] = job
+        self._rings.ring()
         self.taken_on += 1
         return job
 

@@ -235,9 +235,9 @@ def _taken(source: socket.socket) -> Iterator[bytes]:
             yield ring
 
 
-def ring_all(folder: Path, named: frozenset[str] | None = None) -> None:
-    """Wake the processes whose bell hangs in the folder. Where only the waits of some are concerned, the ring names
-    them, and who listens for nothing else sleeps on."""
+def ring_all(folder: Path, named: frozenset[str] | None = None, but: str = "") -> None:
+    """Wake the processes whose bell hangs in the folder, all `but` one. Where only the waits of some are concerned, the
+    ring names them, and who listens for nothing else sleeps on."""
     if not hasattr(socket, "AF_UNIX"):
         return
     ring = _TO_ALL if named is None else b" ".join([b"", *(name.encode() for name in named), b""])
@@ -246,7 +246,8 @@ def ring_all(folder: Path, named: frozenset[str] | None = None) -> None:
     with suppress(FileNotFoundError), closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ringer:
         ringer.setblocking(False)
         for process in _meant(os.listdir(folder), named):
-            _ring(ringer, folder, process, ring)
+            if process != but:
+                _ring(ringer, folder, process, ring)
 
 
 def _meant(entries: list[str], named: frozenset[str] | None) -> Iterator[str]:
