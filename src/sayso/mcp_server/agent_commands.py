@@ -19,7 +19,7 @@ from sayso.operations.approval import Approvals
 from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation
-from sayso.operations.report import Report, report_on
+from sayso.operations.report import Report, reads_nothing, report_on
 from sayso.operations.supervisor import OperationSupervisor
 from sayso.toolfiles.catalog import Catalog
 
@@ -89,7 +89,8 @@ class AgentCommands:
     async def report(self, operation: Operation, limit: int | None = None) -> Report:
         supervisor = await self.supervisor()
         most = self.config.reply_bytes if limit is None else limit
-        return await supervisor.in_thread(report_on, operation, supervisor.desk, supervisor.excerpts, most)
+        whole = operation, supervisor.desk, supervisor.excerpts, most
+        return report_on(*whole) if reads_nothing(operation) else await supervisor.in_thread(report_on, *whole)
 
     async def owed(self, asker: Asker, *, but: Iterable[str] = ()) -> list[Operation]:
         """What has ended since the agent was last told, and is not on its way to it already."""

@@ -6,6 +6,7 @@ from sayso.clock import now_ms
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
 from sayso.records import record
+from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpt, Excerpts
 
 
@@ -20,6 +21,11 @@ class Report:
     lasted_ms: int = 0
     has_more: bool = True
     """Whether the reader can ask for more of it by its id."""
+
+
+def reads_nothing(operation: Operation) -> bool:
+    """Whether a report on it needs neither the store nor the disk: a command that has ended and printed nothing."""
+    return not operation.is_sequence and all(_is_empty(operation, stream) for stream in STREAMS)
 
 
 def report_on(operation: Operation, desk: OperationDesk, excerpts: Excerpts, limit: int) -> Report:
@@ -41,10 +47,14 @@ def _report(operation: Operation, desk: OperationDesk, excerpts: Excerpts, limit
 
 def _ends(operation: Operation, excerpts: Excerpts, stream: str, limit: int) -> Excerpt:
     """What is shown of a stream. Most commands leave one of theirs empty: then there is no need to look for it."""
-    status = operation.status
-    if status and status.reason != "lost" and not status.captured(stream).seen:
+    if _is_empty(operation, stream):
         return Excerpt(head="")
     return excerpts.ends(operation.folder, stream, limit)
+
+
+def _is_empty(operation: Operation, stream: str) -> bool:
+    status = operation.status
+    return status is not None and status.reason != "lost" and not status.captured(stream).seen
 
 
 def _step_limit(step: Operation, limit: int) -> int:
