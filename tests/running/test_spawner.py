@@ -44,6 +44,17 @@ def test_nothing_runs_before_the_first_command() -> None:
     spawner.stop()
 
 
+def test_a_runner_that_has_just_said_the_end_is_gone_when_its_spawner_has_stopped(tmp_path: Path) -> None:
+    spawner = Spawner(pool_size=2)
+    for number in range(10):
+        folder = tmp_path / str(number)
+        assert spawner.start_operation(shell(folder, "true")).result(PATIENCE).exit_code == 0
+    spawner.stop()
+    runners = [read_runner(tmp_path / str(number)) for number in range(10)]
+    assert all(runners)
+    assert not any(runner and process_table.is_running(runner.pid, runner.started) for runner in runners)
+
+
 @pytest.mark.requirement("H-35")
 def test_a_hundred_operations_at_once_do_not_mix(spawner: Spawner, tmp_path: Path) -> None:
     def start(number: int) -> Launch:

@@ -95,6 +95,8 @@ class RunnerPool:
             runner = self._idle.popleft()
             self._selector.unregister(runner.line)
             self._starting.add(runner)
+            if len(self._idle) < self._size // 2:
+                self._refill()  # those who come next would have to wait for it
             return runner
 
     def teach(self, what: bytes) -> None:
