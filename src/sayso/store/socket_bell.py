@@ -243,10 +243,13 @@ def ring_all(folder: Path, named: frozenset[str] | None = None, but: str = "") -
     ring = _TO_ALL if named is None else b" ".join([b"", *(name.encode() for name in named), b""])
     if len(ring) > LONGEST_RING:
         ring, named = _TO_ALL, None
-    with suppress(FileNotFoundError), closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ringer:
-        ringer.setblocking(False)
-        for process in _meant(os.listdir(folder), named):
-            if process != but:
+    with suppress(FileNotFoundError):
+        meant = [process for process in _meant(os.listdir(folder), named) if process != but]
+        if not meant:
+            return
+        with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ringer:
+            ringer.setblocking(False)
+            for process in meant:
                 _ring(ringer, folder, process, ring)
 
 
