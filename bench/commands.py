@@ -1,4 +1,5 @@
-"""What it costs to start `true` and see it end: through the spawner, bare, and through shells; two sizes of server.
+"""What it costs to start `true` and see it end: through the spawner, bare, and through shells; two sizes of server. And
+through a whole server, which notes it durably before and after.
 
 All ways take turns in one run, so that whatever else the machine does hits them alike.
 Usage: python -m bench.commands [--rounds N]
@@ -7,7 +8,6 @@ Usage: python -m bench.commands [--rounds N]
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import random
@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
+from bench.durable import COMMIT, durable_rows
 from bench.tables import ratio, setting, table
+from bench.wire import server
 
 from sayso.running.environment import Environments
 from sayso.running.launch import Launch
@@ -32,6 +33,9 @@ PROFILE = "sleep 0.1\n"
 
 CALL, LIST = "tools/call of `true`", "tools/list"
 SPAWNER, POPEN, LOGIN = "spawner", "Popen", "bash -lc"
+AIM = "the aim: 3 Popen + 2 commits"
+REST = 0.02
+"""Seconds between two calls: agents take their time, and what a call leaves to be done is done by then."""
 
 Measured = dict[str, list[float]]
 
@@ -122,30 +126,42 @@ def _p50(measured: Measured, way: str) -> float:
     return percentiles(measured[way])[0]
 
 
-async def end_to_end(rounds: int) -> Measured:
-    """Seconds of a `tools/call` of a synchronous `true` over stdio, in turns with a bare `Popen` and an empty call."""
-    from mcp.client.client import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
+def end_to_end(rounds: int) -> Measured:
+    """Seconds of a `tools/call` of a synchronous `true` over stdio, in turns with an empty call, and with what it is
+    measured by: a bare `Popen`, and a commit on the same disk."""
+    with tempfile.TemporaryDirectory() as name, durable_rows(Path(name)) as rows:
+        command, env, project = server_in(Path(name))
+        with server(command, env=env, cwd=project) as client:
+            client.shake_hands()
 
-    times: Measured = {CALL: [], LIST: [], POPEN: []}
-    with tempfile.TemporaryDirectory() as name:
-        server = StdioServerParameters(**server_in(Path(name)))
-        async with Client(stdio_client(server), cache=None) as client:
-            for _ in range(rounds + 1):
-                begun = time.perf_counter()
-                assert not (await client.call_tool("yes")).is_error
-                called = time.perf_counter()
-                await client.list_tools()
-                listed = time.perf_counter()
-                subprocess.Popen(["true"]).wait()  # noqa: ASYNC220  nothing else waits for this loop
-                parts = (called - begun, listed - called, time.perf_counter() - listed)
-                for runs, seconds in zip(times.values(), parts, strict=True):
-                    runs.append(seconds)
+            def call() -> None:
+                assert not client.request("tools/call", name="yes", arguments={})["isError"]
+
+            compared: dict[str, Callable[[], object]] = {
+                CALL: call,
+                LIST: lambda: client.request("tools/list"),
+                POPEN: lambda: subprocess.Popen(["true"]).wait(),
+                COMMIT: rows.commit,
+            }
+            measured = _in_turns(compared, rounds)
+    parts = zip(measured[POPEN], measured[COMMIT], strict=True)
+    return {**measured, AIM: [3 * popen + 2 * commit for popen, commit in parts]}
+
+
+def _in_turns(compared: Mapping[str, Callable[[], object]], rounds: int) -> Measured:
+    times: Measured = {way: [] for way in compared}
+    for _ in range(rounds + 1):
+        for way, run in compared.items():
+            time.sleep(REST)
+            begun = time.perf_counter()
+            run()
+            times[way].append(time.perf_counter() - begun)
+    # The first round opens the store, starts the spawner and asks the login shell.
     return {way: runs[1:] for way, runs in times.items()}
 
 
-def server_in(folder: Path) -> dict[str, Any]:
-    """How to start a server that knows one tool, in a folder of its own."""
+def server_in(folder: Path) -> tuple[list[str], dict[str, str], Path]:
+    """How to start a server that knows one tool: the command, its environment, and the folder that it is started in."""
     tool = {"name": "yes", "description": "Succeed.", "command": "true", "synchronous": True}
     tools, project = folder / "tools", folder / "project"
     for made in (tools, project):
@@ -153,18 +169,18 @@ def server_in(folder: Path) -> dict[str, Any]:
     (tools / "yes.json").write_text(json.dumps(tool))
     flags = ["--profile", "ahma", "--tools-dir", str(tools), "--log-level", "error"]
     private = {"HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state"), "SHELL": "/bin/sh"}
-    return {
-        "command": sys.executable,
-        "args": ["-m", "sayso.cli", "server", *flags],
-        "env": {**private, "PATH": os.environ["PATH"]},
-        "cwd": project,
-    }
+    command = [sys.executable, "-m", "sayso.cli", "server", *flags]
+    return command, {**private, "PATH": os.environ["PATH"]}, project
 
 
 def over_stdio(measured: Measured) -> str:
-    """One row per way, compared with bare Popen."""
-    return table(
-        ["through the whole server", "ms p50 / p95"], [[way, _beside_popen(way, measured)] for way in measured]
+    """One row per way, compared with bare Popen, and the call with the aim."""
+    rows = [[way, _beside_popen(way, measured)] for way in measured]
+    beside_aim = _p50(measured, CALL) / _p50(measured, AIM)
+    return (
+        f"{table(['through the whole server', 'ms p50 / p95'], rows)}\n\n"
+        f"The call is noted durably before the command starts and after it has ended. It takes {beside_aim:.2f} times "
+        "the aim."
     )
 
 
@@ -183,7 +199,7 @@ def main() -> None:
     else:
         print(f"{setting()}\n")
         print(side_by_side({size: in_a_process_of(size, given.rounds) for size in SIZES_MB}), end="\n\n")
-        print(over_stdio(asyncio.run(end_to_end(given.rounds))))
+        print(over_stdio(end_to_end(given.rounds)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.durable import COMMIT, DurableRows, durable_rows
 from bench.tables import ratio, setting, table
 from bench.wire import Client, server
 
@@ -32,7 +32,7 @@ WARM_UP = 20
 REST = 0.01
 IDLE_SECONDS = 10.0
 PATIENCE = 120.0
-COMMIT, ROUND_TRIP = "one SQLite commit", "one pipe round trip"
+ROUND_TRIP = "one pipe round trip"
 SEEN = "call sent -> ask seen in another process"
 SETTLED = "settled in another process -> result on the wire"
 ECHO = "import os\nwhile line := os.read(0, 65536): os.write(1, line)"
@@ -51,16 +51,11 @@ class Measured:
 
 
 class Unavoidable:
-    """A small row, durable on this disk when its commit returns; and a line to a child process and back."""
+    """A row that is kept; and a line to a child process and back."""
 
-    def __init__(self, rows: sqlite3.Connection, into: int, out: int) -> None:
-        self._rows, self._into, self._out = rows, into, out
-        rows.execute("PRAGMA journal_mode = WAL")
-        rows.execute("PRAGMA synchronous = FULL")
-        rows.execute("CREATE TABLE IF NOT EXISTS rows (body TEXT)")
-
-    def commit(self) -> None:
-        self._rows.execute("INSERT INTO rows VALUES ('x')")
+    def __init__(self, rows: DurableRows, into: int, out: int) -> None:
+        self.commit = rows.commit
+        self._into, self._out = into, out
 
     def round_trip(self) -> None:
         os.write(self._into, b"x\n")
@@ -115,7 +110,7 @@ def measure(folder: Path, rounds: int, pending: int) -> Measured:
     with (
         _echo() as echo,
         server(command, env=_environment(state), cwd=folder) as client,
-        closing(sqlite3.connect(folder / "rows.db", isolation_level=None)) as rows,
+        durable_rows(folder) as rows,
         closing(SqliteStore(state / "sayso.db")) as store,
     ):
         desk, bell = AskDesk(store), store.bell()

@@ -63,14 +63,10 @@ def test_thirty_milliseconds_more_for_every_start_break_each_promise_about_start
 ) -> None:
     """With the figures of a quiet machine; `python -m bench.promises` measures the real ones."""
     quiet = {"spawner": [0.0055] * 5, "Popen": [0.0015] * 5, "bash -lc": [0.11] * 5}
-    call = {"tools/call of `true`": [0.008] * 5, "tools/list": [0.001] * 5, "Popen": [0.0015] * 5}
-
-    async def end_to_end(_: int) -> dict[str, list[float]]:
-        return call
-
+    call = {commands.CALL: [0.006] * 5, commands.AIM: [0.004] * 5}
     monkeypatch.setattr(promises, "_starts", lambda: quiet)
-    monkeypatch.setattr(commands, "end_to_end", end_to_end)
+    monkeypatch.setattr(commands, "end_to_end", lambda _: call)
     assert judged(PROMISES[name]).kept
     quiet["spawner"] = [taken + 0.03 for taken in quiet["spawner"]]
-    call["tools/call of `true`"] = [taken + 0.03 for taken in call["tools/call of `true`"]]
+    call[commands.CALL] = [taken + 0.03 for taken in call[commands.CALL]]
     assert not judged(PROMISES[name]).kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from bench import commands, talk_crowd, web
 
 
 def test_the_server_whose_commands_are_measured_runs_its_tool() -> None:
-    measured = asyncio.run(commands.end_to_end(1))
+    measured = commands.end_to_end(1)
     assert {way: len(runs) for way, runs in measured.items()} == dict.fromkeys(measured, 1)
 
 
