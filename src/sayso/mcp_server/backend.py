@@ -34,6 +34,10 @@ Ts = TypeVarTuple("Ts")
 ERRANDS_GRACE = 1.0
 """Seconds that a notification under way may keep an ending process: clients kill what does not end within two."""
 
+CLEAN_EVERY = 1.0
+"""Seconds between two beginnings of tidying up: it takes as much as a question does, and finds what has been there for
+long, or what a process that ended has left behind."""
+
 NOTE_EVERY, MOST_NOTED = 60.0, 256
 """Seconds after which a session that calls is noted again as being at work; how many are remembered."""
 
@@ -85,6 +89,7 @@ class Backend:
         self._met_at: dict[Asker, int] = {}
         self._leaving = asyncio.Event()
         self._cleaning: asyncio.Task[None] | None = None
+        self._cleaned_at = -CLEAN_EVERY
         self._ending = threading.Event()
 
     def asker_of(self, ctx: CallContext) -> Asker:
@@ -199,11 +204,15 @@ class Backend:
             logger.warning("Could not note who is at work: %s", error)
 
     def clean_up(self) -> None:
-        """Tidy up behind a call's back, one at a time. The call is already open and does not wait for it."""
+        """Tidy up behind a call's back, one at a time, and not all the time. The call is already open and does not wait
+        for it."""
         if self._desks and (self._cleaning is None or self._cleaning.done()):
             self._cleaning = self.start(self._tidy(self._desks))
 
     async def _tidy(self, desks: Desks) -> None:
+        if (early := self._cleaned_at + CLEAN_EVERY - time.monotonic()) > 0:
+            await self.pause(early)
+        self._cleaned_at = time.monotonic()
         try:
             done = await in_thread(desks.clean_up, self._ending)
         except SaysoError as error:
