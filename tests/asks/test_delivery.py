@@ -96,6 +96,19 @@ def test_delivering_twice_is_delivering_once(desk: AskDesk, clock: FakeClock) ->
     assert [event.kind for event in desk.events(held.ask.id)] == ["opened", "answered", "delivered"]
 
 
+def test_that_an_outcome_was_handed_over_is_no_news_to_any_wait(
+    open_sqlite: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: list[frozenset[str] | None] = []
+    store = open_sqlite()
+    monkeypatch.setattr(store, "_ring", rung.append)
+    desk = AskDesk(store)
+    held = desk.hold(ask())
+    desk.answer(held.ask.id, RED, ANNA)
+    desk.delivered(held)
+    assert rung == [frozenset(), {held.wait.process}, frozenset()]
+
+
 def test_the_waits_of_a_process_that_have_ended_are_found_until_they_are_delivered(desk: AskDesk) -> None:
     first, second = desk.hold(ask("One?")), desk.hold(ask("Two?"))
     assert desk.ended_waits() == []

@@ -72,6 +72,32 @@ async def test_a_wait_ends_with_an_answer_given_in_the_same_process(store: Store
         assert (await waiting.outcome(held)).state is State.REJECTED
 
 
+async def test_a_wait_ends_with_an_answer_that_was_looked_for_before_the_wait_was_known(
+    open_shared: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+    async with waits(open_shared()) as waiting:
+        await waiting.hold(ask("What else?"))  # from here on it listens
+        hold, ended_waits = waiting.desk.hold, waiting.desk.ended_waits
+
+        def look() -> list[Ask]:
+            found = ended_waits()
+            if found:
+                looked.set()
+            return found
+
+        def hold_and_be_answered(*given: Any) -> Held:
+            held = hold(*given)
+            waiting.desk.answer(held.ask.id, RED, ANNA)
+            assert looked.wait(30)
+            return held
+
+        monkeypatch.setattr(waiting.desk, "ended_waits", look)
+        monkeypatch.setattr(waiting.desk, "hold", hold_and_be_answered)
+        held = await waiting.hold(ask())
+        assert (await waiting.outcome(held)).answer("1") == RED[0]
+
+
 async def test_a_delivery_that_the_store_could_not_be_told_is_told_later(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,7 +90,9 @@ class AskTable:
 
         life_cycle.check(after, before, kind, by)
         changed = replace(after, version=before.version + 1, changed_at=self.now)
-        self.tx.wake_only(*(wait.process for wait in (before.wait, after.wait) if wait))
+        # That it was handed over, the process that held it has found out itself.
+        waits = () if kind == "delivered" else (before.wait, after.wait)
+        self.tx.wake_only(*(wait.process for wait in waits if wait))
         if not self.tx.run("change_ask", **rows.changes(changed), version=before.version):
             raise Conflict
         if _is_news(changed, before):

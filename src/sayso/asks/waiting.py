@@ -41,6 +41,8 @@ class Waiting:
         self.do = threads.do
         """Runs plain code of the desk."""
         self._rung = asyncio.Event()
+        self._rings = 0
+        """How often the bell has rung for the waits of this process."""
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
         self.leaving = LeavingWaits(desk, threads, self._forget, self._rung.set)
         self.release, self.delivered = self.leaving.release, self.leaving.delivered
@@ -78,7 +80,7 @@ class Waiting:
 
     async def hold(self, new: NewAsk) -> Held:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
-        wait_id, leaving = new_wait_id(), self.leaving.take()
+        wait_id, leaving, rings = new_wait_id(), self.leaving.take(), self._rings
         try:
             held = await self.do(self.desk.hold, new, wait_id, leaving)
         except BaseException:
@@ -86,15 +88,17 @@ class Waiting:
             self.leaving.stay(replace(leaving, doubtful=leaving.doubtful | {wait_id}))
             raise
         self.leaving.told(leaving)
-        return await self._begin(held)
+        return await self._begin(held, rings)
 
     async def succeed(self, new: NewAsk, told: Set[str] = frozenset()) -> Held:
         """The same, in the place of what its run has asked before; of some of that it was `told` the outcome."""
-        return await self._begin(await self.do(self.desk.succeed, new, told))
+        rings = self._rings
+        return await self._begin(await self.do(self.desk.succeed, new, told), rings)
 
     async def attach(self, ask_id: str, timeout_ms: int | None = None, asker: Asker | None = None) -> Held | None:
+        rings = self._rings
         held = await self.do(self.desk.attach, ask_id, timeout_ms, asker)
-        return await self._begin(held) if held else None
+        return await self._begin(held, rings) if held else None
 
     async def outcome(self, held: Held, tell: Callable[[Ask], object] = lambda _: None) -> Ask:
         """The ask once it is no longer pending: settled by a person, or timed out by the wait's own limit. Whenever
@@ -124,15 +128,18 @@ class Waiting:
                 logger.warning("Could not ask more people for %s yet: %s", held.ask.id, error)
                 await asyncio.sleep(LOOK_EVERY)
 
-    async def _begin(self, held: Held) -> Held:
-        """Wait for it from now on, unless whoever wants that was cancelled meanwhile."""
+    async def _begin(self, held: Held, rings: int) -> Held:
+        """Wait for it from now on, unless whoever wants that was cancelled meanwhile. So often it had rung before the
+        store was told of the wait."""
         end: asyncio.Future[Ask] = asyncio.get_running_loop().create_future()
         if held.ask.state is not State.PENDING:
             end.set_result(held.ask)
         self._ends[held.wait.id] = (held, end)
         self._listen()
-        # It may have been settled between the commit and this line, before anyone listened for it.
-        self._rung.set()
+        if self._rings > rings:
+            # It may have been settled between the commit and this line, and whoever looked then knew of no such wait.
+            # Else the ring for that is yet to come.
+            self._rung.set()
         try:
             await notice_cancel()
         except asyncio.CancelledError:
@@ -145,8 +152,12 @@ class Waiting:
     def _listen(self) -> None:
         if self._listener is None:
             bell = self._store.bell()
-            self._listener = Listener(bell, from_threads(self._rung.set), about=bell.process)
+            self._listener = Listener(bell, from_threads(self._hear), about=bell.process)
             self._watcher = asyncio.get_running_loop().create_task(endless("Looking for answers", self._watch))
+
+    def _hear(self) -> None:
+        self._rings += 1
+        self._rung.set()
 
     async def _watch(self) -> None:
         """Endless until cancelled on leaving: look for ended waits after each ring, and once more some time later."""
