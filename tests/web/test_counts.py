@@ -25,7 +25,7 @@ from sayso.mcp_server.http import McpOverHttp
 from sayso.mcp_server.offer import Offer
 from sayso.protocol.request import ClientInfo
 from sayso.roster import Roster
-from sayso.store import Transaction
+from sayso.store import Row, Transaction
 from sayso.store.sqlite import SqliteStore
 from sayso.web.app import build
 from sayso.web.boards import Drawing
@@ -55,6 +55,10 @@ class CountedStore(SqliteStore):
     def read(self, work: Callable[[Transaction], T]) -> T:
         self._looks.append(None)
         return super().read(work)
+
+    def all(self, query: str, /, **parameters: object) -> list[Row]:
+        self._looks.append(None)
+        return super().all(query, **parameters)
 
     def _another(self) -> SqliteStore:
         assert self._file

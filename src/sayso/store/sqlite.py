@@ -8,7 +8,7 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -31,7 +31,8 @@ class SqliteTransaction(Ringing):
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
         rows: list[sqlite3.Row] = self._connection.execute(queries()[query], parameters).fetchall()
-        return [dict(row) for row in rows]
+        # Twice the words of `dict(row)`, which looks each value up by its name, and a sixth of the time.
+        return [dict(zip(row.keys(), row, strict=True)) for row in rows]
 
     def one(self, query: str, /, **parameters: object) -> Row | None:
         rows = self.all(query, **parameters)
@@ -99,19 +100,34 @@ class SqliteStore(Store):
         return cls(None)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        if not self._lock.acquire(blocking=False):
-            # Somebody may be waiting for a disk.
-            return self._beside()._read(work)
-        try:
-            return self._read(work)
-        finally:
-            self._lock.release()
+        return self._on_a_free_connection(lambda store: store._read(work))
+
+    def all(self, query: str, /, **parameters: object) -> list[Row]:
+        return self._on_a_free_connection(lambda store: store._single(query, parameters))
+
+    def one(self, query: str, /, **parameters: object) -> Row | None:
+        rows = self.all(query, **parameters)
+        return rows[0] if rows else None
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         return self._written(work, _DURABLE)
 
     def note(self, work: Callable[[Transaction], T]) -> T:
         return self._written(work, "NORMAL")
+
+    def _on_a_free_connection(self, look: Callable[[SqliteStore], T]) -> T:
+        if not self._lock.acquire(blocking=False):
+            # Somebody may be waiting for a disk.
+            return look(self._beside())
+        try:
+            return look(self)
+        finally:
+            self._lock.release()
+
+    def _single(self, query: str, parameters: Mapping[str, object]) -> list[Row]:
+        """What a single query finds, which sees one state of the store by itself."""
+        with self._lock, self._explained():
+            return SqliteTransaction(self._current()).all(query, **parameters)
 
     def _read(self, work: Callable[[Transaction], T]) -> T:
         with self._lock, self._explained(), self._transaction("BEGIN") as connection:
