@@ -82,14 +82,20 @@ def replace(one: T, **changes: Any) -> T:
         import dataclasses
 
         return dataclasses.replace(one, **changes)  # type: ignore[type-var]  # noqa: TID251
-    return type(one)(**{name: getattr(one, name) for name in fields(type(one))} | changes)
+    return type(one)(**values(one) | changes)
+
+
+def values(one: object) -> dict[str, Any]:
+    """The values of a record by their names, with the records in them as they are."""
+    held = one.__dict__
+    return {name: held[name] for name in fields(type(one))}
 
 
 def asdict(one: object) -> dict[str, Any]:
     """The values of a record by their names, with all records in them made plain in the same way."""
-    values = one.__dict__
+    held = one.__dict__
     # Nearly all values are plain already, and an ask has hundreds of them.
-    return {name: value if type(value := values[name]) in _PLAIN_KINDS else _plain(value) for name in fields(type(one))}
+    return {name: value if type(value := held[name]) in _PLAIN_KINDS else _plain(value) for name in fields(type(one))}
 
 
 def _plain(value: Any) -> Any:

@@ -9,10 +9,15 @@ from functools import cached_property
 from typing import Any
 
 from sayso.errors import MAX_TEXT, Problems, check_text
-from sayso.records import asdict, fields, record
+from sayso.records import asdict, fields, record, values
 from sayso.text import quoted
 
 _SLACK = 1000
+
+_CANONICAL = json.JSONEncoder(sort_keys=True)
+_WITH_RECORDS = json.JSONEncoder(
+    ensure_ascii=False, default=lambda one: None if isinstance(one, bytes) else values(one)
+)
 
 
 class Kind(StrEnum):
@@ -325,7 +330,7 @@ class NewAsk:
         were made up."""
         asked = [{**plain_question(question), "id": ""} for question in self.questions]
         who = [*self.asker.identity.values(), self.asker.owner]
-        canonical = json.dumps([self.tool, who, self.title, asked], sort_keys=True)
+        canonical = _CANONICAL.encode([self.tool, who, self.title, asked])
         # Only now: servers list their tools without it.
         from sayso.hashes import sha256
 
@@ -449,18 +454,17 @@ class Event:
 def check_texts(new: NewAsk) -> None:
     """Refuse an ask with a text that cannot be kept; every one is named."""
     problems = Problems()
-    plain = asdict(new)
-    for path, text in () if _can_be_kept(plain) else texts_in("", plain):
+    for path, text in () if _can_be_kept(new) else texts_in("", asdict(new)):
         check_text(problems, path, text)
     if any(option.picture and not option.picture.id for question in new.questions for option in question.options):
         problems.add("options", "no pictures can be shown this way. Leave `image` out.")
     problems.check()
 
 
-def _can_be_kept(plain: Mapping[str, Any]) -> bool:
+def _can_be_kept(new: NewAsk) -> bool:
     """Whether that is certain of all texts at once. Nearly always it is, and this takes a tenth of the time."""
     try:
-        return len(json.dumps(plain, ensure_ascii=False, default=lambda _: None).encode()) <= MAX_TEXT
+        return len(_WITH_RECORDS.encode(new).encode()) <= MAX_TEXT
     except UnicodeEncodeError:
         return False
 
@@ -535,7 +539,7 @@ def plain_question(question: Question) -> dict[str, Any]:
         {name: value for name, value in asdict(option).items() if value or name not in ("preview", "picture")}
         for option in question.options
     ]
-    return {**asdict(question), "options": options}
+    return {**values(question), "options": options}
 
 
 def question_from_json(data: Mapping[str, Any]) -> Question:

@@ -21,6 +21,8 @@ from sayso.asks.quorum import deciders
 from sayso.records import asdict
 from sayso.store import Row
 
+_AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def columns(ask: Ask, new: NewAsk) -> dict[str, Any]:
     """All columns of a new row."""
@@ -42,7 +44,7 @@ def changes(ask: Ask) -> dict[str, Any]:
     return {
         **_body(ask),
         "state": ask.state,
-        "outcome": json.dumps(asdict(ask.outcome), ensure_ascii=False) if ask.outcome else None,
+        "outcome": _AS_JSON(asdict(ask.outcome)) if ask.outcome else None,
         "ended_at": ask.ended_at,
         "delivered_at": ask.delivered_at,
         "now": ask.changed_at,
@@ -63,7 +65,7 @@ def _body(ask: Ask) -> dict[str, Any]:
         body |= {"wanted": ask.wanted, "digest": ask.digest}
     return {
         "id": ask.id,
-        "body": json.dumps(body, ensure_ascii=False),
+        "body": _AS_JSON(body),
         "words": searchable(" ".join(ask.words())),
         "run_id": ask.asker.run or None,
         "put_by": ask.asker.source,
