@@ -19,7 +19,7 @@ from sayso.asks.attachments import AttachmentLimits
 from sayso.asks.holding import Held, Leaving
 from sayso.asks.model import Answer, Ask, Asker, Attachment, Event, NewAsk, Outcome, Settler, State, check_texts, fit
 from sayso.asks.quorum import is_shown_to
-from sayso.asks.quota import UNLIMITED
+from sayso.asks.quota import UNLIMITED, OpenAsks
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
 from sayso.asks.table import AskTable, known_ask
@@ -85,7 +85,7 @@ class AskDesk:
         self._clock = clock
         self._keeps_history = keeps_history
         self._lives = lives
-        self._most_open, self._most_attached = most_open, most_attached
+        self._open_asks, self._most_attached = OpenAsks(most_open), most_attached
         self.opened = 0
         """How many asks it has opened."""
 
@@ -645,7 +645,7 @@ class AskDesk:
         """One transaction, also for a desk that is built on this one."""
 
         def whole(tx: Transaction) -> tuple[T, int]:
-            table = AskTable(tx, self._clock(), self._most_open, self._keeps_history)
+            table = AskTable(tx, self._clock(), self._open_asks, self._keeps_history)
             done = work(table)
             table.close()
             return done, table.opened

@@ -32,10 +32,10 @@ class AskTable:
         self,
         tx: Transaction,
         now: int,
-        most_open: int = quota.UNLIMITED,
+        open_asks: quota.OpenAsks | None = None,
         keeps_history: Callable[[Ask], bool] = lambda _: True,
     ) -> None:
-        self.tx, self.now, self._most_open, self._keeps_history = tx, now, most_open, keeps_history
+        self.tx, self.now, self._open_asks, self._keeps_history = tx, now, open_asks, keeps_history
         self._happened: list[chain.LogEvent] = []
         self._told: list[Mapping[str, Any]] = []
         self.opened = 0
@@ -58,7 +58,8 @@ class AskTable:
 
     def open(self, new: NewAsk, wait: Wait | None, server: str) -> Ask:
         """A new ask, put through this process."""
-        quota.check_asks(self.tx, new.asker, self._most_open)
+        if self._open_asks:
+            self._open_asks.check(self.tx, new.asker)
         self.opened += 1
         ask = Ask(
             id=os.urandom(16).hex(),
