@@ -230,18 +230,13 @@ class AskDesk:
     def owed(self, asker: Asker, most: int = 100) -> Owed:
         """The same at a glance, which costs little however many asks are open."""
         sessions = self._sessions()
-
-        def work(table: AskTable) -> Owed:
-            late = [ask for ask in table.all("late_answers", most=sys.maxsize, **asker.identity) if not ask.bound]
-            anything = bool(late) or table.tx.one("anything_owed", **asker.identity) is not None
-            belonging = sessions.belonging(late, asker)
-            perhaps = [ask for ask in late if ask not in belonging and is_nameless(asker) and is_nameless(ask.asker)]
-            others = sessions.of_others(belonging, asker)
-            return Owed(
-                late=tuple(belonging[:most]), of_others=others, perhaps=tuple(perhaps[:most]), anything=anything
-            )
-
-        return self.read(work)
+        late = [ask for ask in self._all("late_answers", most=sys.maxsize, **asker.identity) if not ask.bound]
+        # Looked for after that: what is not late yet at the first look is there at the second.
+        anything = bool(late) or self._store.one("anything_owed", **asker.identity) is not None
+        belonging = sessions.belonging(late, asker)
+        perhaps = [ask for ask in late if ask not in belonging and is_nameless(asker) and is_nameless(ask.asker)]
+        others = sessions.of_others(belonging, asker)
+        return Owed(late=tuple(belonging[:most]), of_others=others, perhaps=tuple(perhaps[:most]), anything=anything)
 
     def of_other_sessions(self, asks: Sequence[Ask], asker: Asker, is_kin: IsKin = nobody) -> frozenset[str]:
         """The ids of those that this session did not ask itself, as far as sessions can be told apart."""
