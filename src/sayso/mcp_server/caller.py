@@ -52,7 +52,7 @@ def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallConte
 def beside_us(client: ClientInfo, meta: Mapping[str, Any], config: Config) -> Asker:
     """The agent whose client is our parent process, outside of any run."""
     project = config.project_name
-    return replace(_at_home(_described(client, meta), project, _session()), branch=branch_of(project))
+    return _at_home(_described(client, meta), project, _session(), branch_of(project))
 
 
 def is_in_session(asker: Asker) -> bool:
@@ -79,8 +79,8 @@ def _session_now() -> str:
 
 
 @lru_cache(maxsize=64)
-def _at_home(asker: Asker, project: str, session: str) -> Asker:
-    """The same for every call of a conversation, so made once."""
+def _at_home(asker: Asker, project: str, session: str, branch: str) -> Asker:
+    """The same for every call of a conversation, as long as it stays on its branch, so made once."""
     parent = _parent()
     return replace(
         asker,
@@ -90,6 +90,7 @@ def _at_home(asker: Asker, project: str, session: str) -> Asker:
         pid=parent.pid if parent else 0,
         started=parent.started if parent else "",
         leader=_leader(),
+        branch=branch,
     )
 
 

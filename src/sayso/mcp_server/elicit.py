@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sayso.errors import FormUnavailable, ProtocolError
@@ -44,7 +44,7 @@ class Round:
     """How the fields of its form are named; empty where it was sent without one."""
 
     def sealed_later(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(vars(self))
 
     @classmethod
     def of(cls, ctx: CallContext) -> Round | None:
