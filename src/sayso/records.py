@@ -87,15 +87,16 @@ def replace(one: T, **changes: Any) -> T:
 
 def values(one: object) -> dict[str, Any]:
     """The values of a record by their names, with the records in them as they are."""
-    held = one.__dict__
-    return {name: held[name] for name in fields(type(one))}
+    return {name: getattr(one, name) for name in fields(type(one))}
 
 
 def asdict(one: object) -> dict[str, Any]:
     """The values of a record by their names, with all records in them made plain in the same way."""
-    held = one.__dict__
     # Nearly all values are plain already, and an ask has hundreds of them.
-    return {name: value if type(value := held[name]) in _PLAIN_KINDS else _plain(value) for name in fields(type(one))}
+    return {
+        name: value if type(value := getattr(one, name)) in _PLAIN_KINDS else _plain(value)
+        for name in fields(type(one))
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -113,7 +114,12 @@ def _init(self: Any, **given: Any) -> None:
             values[name] = make()
     if values.keys() != self.FIELDS.keys():
         raise _misfit(type(self).__name__, values.keys(), self.FIELDS.keys())
-    self.__dict__.update(values)
+    # Put one by one, they lie in the instance itself; put in at once, they bring a table of all names along.
+    for name, value in values.items():
+        _put(self, name, value)
+
+
+_put = object.__setattr__
 
 
 def _misfit(kind: str, given: Set[str], known: Set[str]) -> TypeError:
