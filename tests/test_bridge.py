@@ -13,6 +13,7 @@ import pytest
 from sayso import bridge
 from sayso.bridge import (
     BackgroundTasks,
+    LightEvent,
     Patience,
     Rings,
     Threads,
@@ -368,3 +369,22 @@ async def test_trouble_inside_is_told_even_if_patience_ends_with_it() -> None:
             async with Patience() as patience:
                 await seen_through(fails(patience))
         await asyncio.sleep(0)
+
+
+async def test_a_light_event_wakes_all_who_wait_for_it_and_one_who_is_cancelled_takes_nobody_along() -> None:
+    event, woken = LightEvent(), list[str]()
+
+    async def wait(name: str) -> None:
+        await event.wait()
+        woken.append(name)
+
+    waiting = [asyncio.create_task(wait(name)) for name in ("first", "second", "third")]
+    await asyncio.sleep(0)
+    waiting[1].cancel()
+    event.set()
+    with anyio.fail_after(60):
+        await asyncio.wait(waiting)
+        await event.wait()
+    assert woken == ["first", "third"]
+    event.clear()
+    assert not event.is_set()

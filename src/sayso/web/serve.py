@@ -15,14 +15,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from email.utils import formatdate
 from functools import lru_cache
 from types import FrameType
+from typing import Any
 from urllib.parse import urlsplit
 
 import httptools
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from sayso.bridge import from_threads
+from sayso.bridge import LightEvent, from_threads
 from sayso.config import Config
 from sayso.errors import CannotListen
 from sayso.web.security import is_loopback
@@ -77,24 +80,33 @@ class HttpConnection(HttpToolsProtocol):
     away after a while, and sooner when somebody else needs the place, and so is who does not read what we send; whoever
     else is being served stays."""
 
+    # With ours among theirs it would have more attributes than instances can have without a table of their own each.
+    __slots__ = ("_ahead", "_answered", "_has_head", "_heard", "_is_over", "_is_whole", "_patience", "_stalled",
+                 "_unfinished")  # fmt: skip
+
     most = _MOST_FILES
     """How many there may be at once."""
-    _patience: asyncio.TimerHandle | None = None
-    _stalled: asyncio.TimerHandle | None = None
-    _heard = 0.0
-    _answered: RequestResponseCycle | None = None
-    """The request that is answered now, or was last. `cycle` is the newest that has come."""
-    _has_head = _is_whole = False
-    """Whether all headers of the newest request have come, and whether all of it has."""
-    _is_over = False
-    """Whether something has come that is no HTTP. Nobody reads what follows."""
-    _unfinished = 0
-    """How many bytes of something have come whose end has not."""
-    _ahead = 0
-    """How many bytes have come of requests whose turn it is not yet."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.pipeline = _Pipeline()  # type: ignore[assignment]
+        self._patience: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
+        self._heard = 0.0
+        self._answered: RequestResponseCycle | None = None
+        """The request that is answered now, or was last. `cycle` is the newest that has come."""
+        self._has_head = self._is_whole = False
+        """Whether all headers of the newest request have come, and whether all of it has."""
+        self._is_over = False
+        """Whether something has come that is no HTTP. Nobody reads what follows."""
+        self._unfinished = 0
+        """How many bytes of something have come whose end has not."""
+        self._ahead = 0
+        """How many bytes have come of requests whose turn it is not yet."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _Flow(transport)
         self._heard = self.loop.time()
         self._patience = self.loop.call_later(_REQUEST_SECONDS, self._send_away)
         if len(self.connections) > self.most:
@@ -106,13 +118,22 @@ class HttpConnection(HttpToolsProtocol):
         self._heard = self.loop.time()
         self.server_state.default_headers = _headers_at(int(time.time()))
         self._unfinished += len(data)
+        self.parser = self.parser or self._new_parser()
         super().data_received(data)
         if self._unfinished > _MOST_UNFINISHED and not self._is_over:
             self.send_400_response("The headers of this request are too long.")
         if self._is_whole or self._is_over:
             self._be_patient()
+            # The next request gets one of its own: this one may be answered in days.
+            self.parser = None  # type: ignore[assignment]
         elif self._patience is None:
             self._patience = self.loop.call_later(_REQUEST_SECONDS, self._send_away)
+
+    def _new_parser(self) -> httptools.HttpRequestParser:
+        parser = httptools.HttpRequestParser(self)
+        # What follows a request that is the last by its own word is looked at as well.
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return parser
 
     def on_message_begin(self) -> None:
         self._has_head = self._is_whole = False
@@ -133,6 +154,7 @@ class HttpConnection(HttpToolsProtocol):
         if len(self.pipeline) >= _MOST_AHEAD:
             raise httptools.HttpParserError("too many requests at once")
         super().on_headers_complete()
+        self.cycle.message_event = LightEvent()  # type: ignore[assignment]
         if self.pipeline:
             # Else nobody would notice that they hang up. What is kept for them is limited all the same.
             self.flow.resume_reading()
@@ -247,6 +269,22 @@ class HttpConnection(HttpToolsProtocol):
         if self._answered:
             self._answered.disconnected = True
             self._answered.message_event.set()
+
+
+class _Pipeline(list[tuple[RequestResponseCycle, ASGI3Application]]):
+    """Requests whose turn it is not yet, the next one last. Seldom any: an empty deque takes ten times the memory."""
+
+    __slots__ = ()
+
+    def appendleft(self, one: tuple[RequestResponseCycle, ASGI3Application]) -> None:
+        self.insert(0, one)
+
+
+class _Flow(FlowControl):
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.read_paused = self.write_paused = False
+        self._is_writable_event = LightEvent(is_set=True)  # type: ignore[assignment]
 
 
 @lru_cache(1)
