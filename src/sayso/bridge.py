@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
+from typing import Any, ParamSpec, Self, TypeVar, TypeVarTuple, cast
 
 from sayso.errors import SaysoError, StoreError
 from sayso.store.bell import Bell, Listener
@@ -80,6 +80,8 @@ class Patience:
     """Around what is waited for: after so many seconds, or as soon as somebody calls `end`, it is left without a word.
     Good for one `async with`."""
 
+    __slots__ = ("_cancels", "_seconds", "_task", "_timer", "over")
+
     def __init__(self, seconds: float | None = None) -> None:
         self.over = False
         """Whether it was ended, by the time or by somebody."""
@@ -94,7 +96,7 @@ class Patience:
             if self._task:
                 self._task.cancel()
 
-    async def __aenter__(self) -> Patience:
+    async def __aenter__(self) -> Self:
         self._task = _this_task()
         self._cancels = self._task.cancelling()
         if self.over:

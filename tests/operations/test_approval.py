@@ -57,8 +57,8 @@ async def test_a_yes_that_comes_together_with_the_cancel_runs_nothing_and_the_lo
             async def decide(ask_id: str) -> None:
                 PermissionDesk(desk).allow(ask_id, BUILD.digest, ANNA)
                 if is_heard:
-                    ((_, end),) = waiting._ends.values()
-                    await asyncio.wait([end])
+                    (end,) = waiting._ends.values()
+                    await end.wait()
                     for _ in range(5):  # until everybody who waits for it has heard
                         await asyncio.sleep(0)
                 dropped.set()

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Set
 
 from sayso.asks.desk import AskDesk, Held, Leaving
 from sayso.asks.happening import NOT_WRITTEN
@@ -22,6 +21,29 @@ logger = logging.getLogger(__name__)
 
 FINISH_SECONDS = 5.0
 """How long an ending process waits for what is yet to be told to the store."""
+
+
+class EndOfCall:
+    """What is waited for of a call whose response nobody will read."""
+
+    __slots__ = ("_awaited", "_going", "_is_over")
+
+    def __init__(self, going: BackgroundTasks) -> None:
+        self._going, self._is_over = going, False
+        self._awaited: asyncio.Future[None] | None = None
+
+    def __enter__(self) -> Tell:
+        return self._tell
+
+    def _tell(self, written: bool) -> None:
+        if not (written or self._is_over or self._awaited):
+            self._awaited = asyncio.get_running_loop().create_future()
+            self._going.add(self._awaited)
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over = True
+        if self._awaited:
+            self._awaited.set_result(None)
 
 
 class LeavingWaits:
@@ -42,15 +64,10 @@ class LeavingWaits:
         self.over = self._going.idle
         """Waits until those that leave have left: only then may the same be asked again."""
 
-    @contextmanager
-    def call(self) -> Iterator[Tell]:
+    def call(self) -> EndOfCall:
         """Around a call that may hold an ask. Once it is told that the response will not be written, those that ask
         wait for the end of this call, in which it may yet let go."""
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        try:
-            yield lambda written: None if written else self._going.add(ended)
-        finally:
-            ended.set_result(None)
+        return EndOfCall(self._going)
 
     async def finish(self) -> None:
         await self._going.finish(within=FINISH_SECONDS)

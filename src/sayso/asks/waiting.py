@@ -16,7 +16,7 @@ from sayso.asks.holding import new_wait_id
 from sayso.asks.leaving import FINISH_SECONDS, LeavingWaits
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.asks.quorum import next_escalation
-from sayso.bridge import Patience, Threads, endless, from_threads, notice_cancel, seen_through
+from sayso.bridge import LightEvent, Patience, Threads, endless, from_threads, notice_cancel, seen_through
 from sayso.clock import now_ms
 from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.records import replace
@@ -31,6 +31,34 @@ PUT_BACK_AT_ONCE = 50
 """How many waits come back in one transaction: with each of its own, a thousand of them would take minutes."""
 
 
+class End(LightEvent):
+    """The end of a wait, for all who want to hear of it."""
+
+    __slots__ = ("_found", "held")
+
+    def __init__(self, held: Held) -> None:
+        super().__init__()
+        self.held = held
+        self._found: Ask | NotFound | None = None
+
+    @property
+    def ask(self) -> Ask | None:
+        """The ask as it ended, once it has."""
+        return self._found if isinstance(self._found, Ask) else None
+
+    def come(self, found: Ask | NotFound) -> None:
+        self._found = found
+        self.set()
+
+    async def awaited(self) -> Ask:
+        """Endless by itself: whoever waits sets the limit."""
+        await self.wait()
+        assert self._found is not None
+        if isinstance(self._found, NotFound):
+            raise self._found
+        return self._found
+
+
 class Waiting:
     """Waits on asks for the coroutines of one process. `async with` it; leaving lets go of all that is held."""
 
@@ -43,7 +71,7 @@ class Waiting:
         self._rung = asyncio.Event()
         self._rings = 0
         """How often the bell has rung for the waits of this process."""
-        self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
+        self._ends: dict[str, End] = {}
         self.leaving = LeavingWaits(desk, threads, self._forget, self._rung.set)
         self.release, self.delivered = self.leaving.release, self.leaving.delivered
         self._listener: Listener | None = None
@@ -103,18 +131,20 @@ class Waiting:
     async def outcome(self, held: Held, tell: Callable[[Ask], object] = lambda _: None) -> Ask:
         """The ask once it is no longer pending: settled by a person, or timed out by the wait's own limit. Whenever
         more people are asked because nobody has decided, `tell` hears of it."""
-        until, begun, end = held.wait.until, time.monotonic(), self._ends[held.wait.id][1]
+        until, begun, end = held.wait.until, time.monotonic(), self._ends[held.wait.id]
         ask, at = held.ask, next_escalation(held.ask)
         while at is not None:
             async with Patience(max(0, at - now_ms()) / 1000):
-                return await asyncio.shield(end)
+                return await end.awaited()
             ask, more = await self._escalate(held)
             if more:
                 tell(ask)
             at = next_escalation(ask) if ask.state is State.PENDING else None
+        if until is None:
+            return await end.awaited()
         waited = time.monotonic() - begun
-        async with Patience(None if until is None else max(0, (until - held.wait.since) / 1000 - waited)):
-            return await asyncio.shield(end)
+        async with Patience(max(0, (until - held.wait.since) / 1000 - waited)):
+            return await end.awaited()
         ask = await self.do(self.desk.time_out, held)
         self._end(held.wait.id, ask)
         return ask
@@ -131,10 +161,9 @@ class Waiting:
     async def _begin(self, held: Held, rings: int) -> Held:
         """Wait for it from now on, unless whoever wants that was cancelled meanwhile. So often it had rung before the
         store was told of the wait."""
-        end: asyncio.Future[Ask] = asyncio.get_running_loop().create_future()
+        end = self._ends[held.wait.id] = End(held)
         if held.ask.state is not State.PENDING:
-            end.set_result(held.ask)
-        self._ends[held.wait.id] = (held, end)
+            end.come(held.ask)
         self._listen()
         if self._rings > rings:
             # It may have been settled between the commit and this line, and whoever looked then knew of no such wait.
@@ -183,7 +212,7 @@ class Waiting:
                 await asyncio.sleep(LOOK_EVERY)
 
     async def _resolve(self) -> None:
-        if all(end.done() for _, end in self._ends.values()):
+        if all(end.is_set() for end in self._ends.values()):
             return
         for ask in self.desk.ended_waits() if self._store.near else await self.do(self.desk.ended_waits):
             assert ask.wait is not None
@@ -196,7 +225,7 @@ class Waiting:
         for start in range(0, len(gone), PUT_BACK_AT_ONCE):
             # While others were put back, its call may have ended.
             there = [self._ends[each] for each in gone[start : start + PUT_BACK_AT_ONCE] if each in self._ends]
-            if waits := [held for held, end in there if not end.done()]:
+            if waits := [end.held for end in there if not end.is_set()]:
                 await self._put_back(waits)
             # Nor do answers to those that are back wait for the rest.
             await self._resolve()
@@ -212,18 +241,13 @@ class Waiting:
     @property
     def in_hand(self) -> set[str]:
         """The asks that calls of this process wait for or hand over, also while others take it for dead."""
-        return {held.ask.id for held, _ in self._ends.values()} | self.leaving.handed_over
+        return {end.held.ask.id for end in self._ends.values()} | self.leaving.handed_over
 
     def _forget(self, held: Held) -> Held:
-        _, end = self._ends.pop(held.wait.id, (held, None))
-        if held.ask.outcome or end is None or not end.done() or end.cancelled() or end.exception():
-            return held
-        return replace(held, ask=end.result())
+        end = self._ends.pop(held.wait.id, None)
+        return replace(held, ask=end.ask) if end and end.ask and not held.ask.outcome else held
 
     def _end(self, wait_id: str, ask: Ask | NotFound) -> None:
         """Unless its call has ended: a wait that nobody is there for any more is a stray."""
-        if (entry := self._ends.get(wait_id)) and not entry[1].done():
-            if isinstance(ask, NotFound):
-                entry[1].set_exception(ask)
-            else:
-                entry[1].set_result(ask)
+        if (end := self._ends.get(wait_id)) and not end.is_set():
+            end.come(ask)

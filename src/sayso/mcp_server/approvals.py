@@ -21,7 +21,7 @@ from sayso.errors import InvalidInput, SaysoError, StoreError, StoreFull, WaitEn
 from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
-from sayso.mcp_server.heartbeat import held_call
+from sayso.mcp_server.heartbeat import ClientPatience
 from sayso.mcp_server.replies import result
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
@@ -127,7 +127,7 @@ class ApproveCalls:
             self._backend.send_out(self._asks.notify(ask, waiting, after=0))
 
         tell(held.ask)
-        async with held_call(ctx, self._backend):
+        async with ClientPatience(ctx, self._backend):
             return await self._as_soon_as_there_is_space(lambda: waiting.outcome(held, tell))
         raise WaitEnded("The server is stopping.")
 

@@ -22,7 +22,7 @@ from sayso.mcp_server.client_form import ClientForm
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
-from sayso.mcp_server.heartbeat import held_call
+from sayso.mcp_server.heartbeat import ClientPatience
 from sayso.mcp_server.held_calls import WaitingCall, drops_calls
 from sayso.mcp_server.replies import add, failure, pending, result, say_stopping
 from sayso.notify import Notifier
@@ -58,9 +58,11 @@ class AskCalls:
             if any(question.is_visual for question in request.new.questions):
                 request = await in_thread(self._with_pictures, request, ctx)
             waiting = await self.backend.waiting()
-            with waiting.leaving.call() as tell:
+            with waiting.leaving.call() as tell, self.backend.held_calls.waits(ctx) as call:
                 ctx.when_written(tell)
-                return await (self._wait if request.waits else self._leave)(request, waiting, ctx)
+                begun = await (self._wait if request.waits else self._leave)(request, waiting, ctx, call)
+                # From here on, and from no further in: each frame of a call that waits takes its memory.
+                return await begun.hold_on() if isinstance(begun, HeldCall) else begun
         except InvalidInput as error:
             return result(tool.refuse(error))
         except SaysoError as error:
@@ -74,15 +76,19 @@ class AskCalls:
         folder = None if request.new.asker.agent else self.backend.folder_of(ctx)
         return records.replace(request, new=asked_pictures.read(request.new, folder))
 
-    async def _wait(self, request: AskRequest, waiting: Waiting, ctx: CallContext) -> Result:
-        if drops_calls(ctx) and not self.strict:
+    async def _wait(
+        self, request: AskRequest, waiting: Waiting, ctx: CallContext, call: WaitingCall | None
+    ) -> HeldCall:
+        if call and not self.strict:
             await self.backend.held_calls.recall(lambda call: call.is_about(request.new))
-        with self.backend.held_calls.waits(new=request.new) as call:
-            held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
+        if call:
+            call.new = request.new
+        held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
+        if call:
             call.asks = (held.ask,)
-            await self.backend.note_in_run(held.ask)
-            self.backend.clean_up()
-            return await HeldCall(self, request, held, waiting, ctx, call).hold_on()
+        await self.backend.note_in_run(held.ask)
+        self.backend.clean_up()
+        return HeldCall(self, request, held, waiting, ctx, call)
 
     def _within_limit(self, request: AskRequest, ctx: CallContext) -> AskRequest:
         """The request with what its client's patience makes of its time limit. A modern client goes on waiting in the
@@ -113,14 +119,17 @@ class AskCalls:
             return None
         return held
 
-    async def _leave(self, request: AskRequest, waiting: Waiting, ctx: CallContext) -> Result:
+    async def _leave(
+        self, request: AskRequest, waiting: Waiting, ctx: CallContext, call: WaitingCall | None
+    ) -> HeldCall | Result:
         """Open the ask without waiting for it; if it was asked before and the answer is there, that."""
         ask = await waiting.do(waiting.desk.leave, request.new)
         await self.backend.note_in_run(ask)
         self.backend.clean_up()
         if not ask.state.answerable and (held := await waiting.attach(ask.id, asker=request.new.asker)):
-            with self.backend.held_calls.waits(held.ask) as call:
-                return await HeldCall(self, request, held, waiting, ctx, call).hold_on()
+            if call:
+                call.asks = (held.ask,)
+            return HeldCall(self, request, held, waiting, ctx, call)
         if ask.version == 1:
             self.backend.send_out(self.notify(ask, waiting, after=0))
         return pending(ask)
@@ -152,11 +161,10 @@ class HeldCall:
         held: Held,
         waiting: Waiting,
         ctx: CallContext,
-        call: WaitingCall,
+        call: WaitingCall | None,
     ) -> None:
         self._calls, self._request, self._held, self._waiting, self._ctx = calls, request, held, waiting, ctx
         self._call = call
-        self._meta = ctx.meta
         self._left = False
         self._came = Round.of(ctx)
         self._reply = elicit.brought_back(ctx)
@@ -172,7 +180,14 @@ class HeldCall:
             if form:
                 return await self._come_again(form)
             self._ctx.note(self._next_round().sealed_later())
-            ask = await self._outcome()
+            ask = None
+            async with self._patience() as patience:
+                try:
+                    ask = await self._waiting.outcome(held)
+                except asyncio.CancelledError:
+                    if not patience.over:
+                        self._let_go()
+                    raise
             return await self._not_yet() if ask is None else await self._hand_over(ask)
         except SaysoError as error:
             logger.error("Session failed: %s %s", error, _names(held.ask))
@@ -207,21 +222,15 @@ class HeldCall:
         after = 2 * self._calls.config.form_reaction / 1000 if shown else 0
         self._calls.backend.send_out(self._calls.notify(self._held.ask, self._waiting, after))
 
-    async def _outcome(self) -> Ask | None:
-        """The ask once it has ended, or None when the client's patience does first."""
+    def _patience(self) -> ClientPatience:
         config = self._calls.config
-        limit = None if self._calls.strict else call_limit(self._held.ask.asker.client, self._meta, config)
+        limit = None if self._calls.strict else call_limit(self._held.ask.asker.client, self._ctx.meta, config)
         waited = now_ms() - self._held.ask.created_at
         beside = self._form.stay_open if self._form and self._form.opens_at_once else None
-        async with held_call(self._ctx, self._calls.backend, limit, waited, beside) as patience:
+        patience = ClientPatience(self._ctx, self._calls.backend, limit, waited, beside)
+        if self._call:
             self._call.wait_with(patience)
-            try:
-                return await self._waiting.outcome(self._held)
-            except asyncio.CancelledError:
-                if not patience.over:
-                    self._let_go()
-                raise
-        return None
+        return patience
 
     def _let_go(self) -> None:
         if not self._left:
@@ -248,7 +257,7 @@ class HeldCall:
             return await self._come_again(None)
         # Before the client hears of it: it may come again at once, and to another process.
         why = "its server stopped" if self._calls.backend.stopping else "the client's time limit was near"
-        if self._call.is_recalled:
+        if self._call and self._call.is_recalled:
             why = "another call of the agent came for it"
         await self._waiting.release(replace(self._held, away=Away.AT_WORK), why)
         # A strict profile has no word for "pending", and gets here only when we stop.

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, TypeVarTuple
@@ -221,16 +221,14 @@ class Backend:
         if done.deleted or done.expired:
             logger.info("Cleaned up %d expired sessions", done.deleted + done.expired)
 
-    @contextmanager
-    def until_stopped(self, patience: Patience) -> Iterator[None]:
+    def end_when_stopping(self, patience: Patience) -> None:
         """Let the patience of a call that waits end early when this process is about to."""
         self._patience.add(patience)
         if self.stopping:
             patience.end()
-        try:
-            yield
-        finally:
-            self._patience.discard(patience)
+
+    def is_over(self, patience: Patience) -> None:
+        self._patience.discard(patience)
 
     def stop_waiting(self) -> None:
         """End every wait, now and from now on. The asks stay open."""

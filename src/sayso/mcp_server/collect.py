@@ -19,7 +19,7 @@ from sayso.dialects.dialect import ToolReply
 from sayso.errors import InvalidInput, NotFound, SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
-from sayso.mcp_server.heartbeat import held_call
+from sayso.mcp_server.heartbeat import ClientPatience
 from sayso.mcp_server.held_calls import WaitingCall, drops_calls
 from sayso.mcp_server.replies import add, failure, result, say_stopping
 from sayso.protocol.results import ToolResult
@@ -159,11 +159,11 @@ class CollectCalls:
         self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
     ) -> list[Ask]:
         """How the asks stand once one of those held has ended, or the client's patience has."""
-        with self._backend.held_calls.waits(*(one.ask for one in held)) as call:
+        with self._backend.held_calls.waits(ctx, *(one.ask for one in held)) as call:
             return await self._once_ended(ctx, waiting, asks, held, call)
 
     async def _once_ended(
-        self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held], call: WaitingCall
+        self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held], call: WaitingCall | None
     ) -> list[Ask]:
         try:
             await self._wait_for_one(ctx, waiting, held, call)
@@ -181,12 +181,15 @@ class CollectCalls:
                 await waiting.release(replace(one, away=Away.AT_WORK), "the agent will come again")
         return list(asks)
 
-    async def _wait_for_one(self, ctx: CallContext, waiting: Waiting, held: Sequence[Held], call: WaitingCall) -> None:
+    async def _wait_for_one(
+        self, ctx: CallContext, waiting: Waiting, held: Sequence[Held], call: WaitingCall | None
+    ) -> None:
         if not held or any(_settled(one.ask) for one in held):
             return
         limit = call_limit(held[0].ask.asker.client, ctx.meta, self._backend.config)
-        async with held_call(ctx, self._backend, limit) as patience:
-            call.wait_with(patience)
+        async with ClientPatience(ctx, self._backend, limit) as patience:
+            if call:
+                call.wait_with(patience)
             await _first_end(waiting, held)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Callable, Coroutine
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
 
 from sayso.bridge import BackgroundTasks, Patience
 from sayso.clients import has_progress
@@ -14,27 +15,44 @@ from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
 
 
-@asynccontextmanager
-async def held_call(
-    ctx: CallContext,
-    backend: Backend,
-    limit: float | None = None,
-    waited_ms: int = 0,
-    beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
-) -> AsyncIterator[Patience]:
+class ClientPatience(Patience):
     """Around what a call waits for: it ends without a word when its client's patience does, after `limit` seconds, or
     when this process stops. `beside` is done meanwhile."""
-    meanwhile = BackgroundTasks()
-    if has_progress(ctx.meta):
-        meanwhile.start(beat(ctx, backend.config.heartbeat, waited_ms))
-    if beside:
-        meanwhile.start(beside())
-    try:
-        async with Patience(limit) as patience:
-            with backend.until_stopped(patience):
-                yield patience
-    finally:
-        await meanwhile.cancel()
+
+    __slots__ = ("_backend", "_meanwhile", "_work")
+
+    def __init__(
+        self,
+        ctx: CallContext,
+        backend: Backend,
+        limit: float | None = None,
+        waited_ms: int = 0,
+        beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ) -> None:
+        super().__init__(limit)
+        self._backend = backend
+        self._work = [beside] if beside else []
+        if has_progress(ctx.meta):
+            self._work.append(partial(beat, ctx, backend.config.heartbeat, waited_ms))
+        self._meanwhile: BackgroundTasks | None = None
+
+    async def __aenter__(self) -> Self:
+        if self._work:
+            self._meanwhile = BackgroundTasks()
+            for work in self._work:
+                self._meanwhile.start(work())
+        self._backend.end_when_stopping(self)
+        return await super().__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        try:
+            return await super().__aexit__(kind, error, trace)
+        finally:
+            self._backend.is_over(self)
+            if self._meanwhile:
+                await self._meanwhile.cancel()
 
 
 async def beat(ctx: CallContext, every_ms: int, waited_ms: int = 0, total: int | None = None) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 from sayso.asks.model import Ask, NewAsk
 from sayso.bridge import Patience
@@ -16,6 +16,7 @@ from sayso.mcp_server.context import CallContext
 MOST_TOLD = 5
 """How many answers of earlier calls are named."""
 LETTING_GO_SECONDS = 5.0
+_NOTHING_KEPT = nullcontext()
 
 
 def drops_calls(ctx: CallContext) -> bool:
@@ -24,12 +25,11 @@ def drops_calls(ctx: CallContext) -> bool:
 
 
 class WaitingCall:
-    """A call that waits for these asks, or is about to put a new one. Thousands may wait, so it holds little."""
+    """A call that waits for these asks, or is about to put a new one."""
 
-    __slots__ = ("_new", "_patience", "asks", "over")
-
-    def __init__(self, asks: Sequence[Ask], new: NewAsk | None) -> None:
-        self.asks, self._new = asks, new
+    def __init__(self, asks: Sequence[Ask]) -> None:
+        self.asks = asks
+        self.new: NewAsk | None = None
         self.over: asyncio.Event | None = None
         """Tells when it is over to who has recalled it."""
         self._patience: Patience | None = None
@@ -53,7 +53,7 @@ class WaitingCall:
     def is_about(self, new: NewAsk) -> bool:
         """Whether another call asks the same."""
         own = [NewAsk(tool=ask.tool, questions=ask.questions, asker=ask.asker, title=ask.title) for ask in self.asks]
-        return any(each.fingerprint == new.fingerprint for each in (*own, *([self._new] if self._new else [])))
+        return any(each.fingerprint == new.fingerprint for each in (*own, *([self.new] if self.new else [])))
 
 
 class HeldCalls:
@@ -61,10 +61,13 @@ class HeldCalls:
         self._waiting: set[WaitingCall] = set()
         self._told: deque[Ask] = deque(maxlen=MOST_TOLD)
 
+    def waits(self, ctx: CallContext, *asks: Ask) -> AbstractContextManager[WaitingCall | None]:
+        """Until it has let go of them, or they are handed over. Of others than those that drop calls nothing is kept:
+        there may be thousands."""
+        return self._kept(WaitingCall(asks)) if drops_calls(ctx) else _NOTHING_KEPT
+
     @contextmanager
-    def waits(self, *asks: Ask, new: NewAsk | None = None) -> Iterator[WaitingCall]:
-        """Until it has let go of them, or they are handed over."""
-        call = WaitingCall(asks, new)
+    def _kept(self, call: WaitingCall) -> Iterator[WaitingCall]:
         self._waiting.add(call)
         try:
             yield call

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -128,9 +128,11 @@ class McpOverHttp:
     def _counted(self, serve: Handler) -> Handler:
         """Count and time tool calls."""
 
-        async def counted(ctx: CallContext) -> Mapping[str, Any]:
-            with self._metrics.call(ctx.tool):
-                return await serve(ctx)
+        def counted(ctx: CallContext) -> Awaitable[Mapping[str, Any]]:
+            task = asyncio.current_task()
+            assert task  # each call has one of its own
+            task.add_done_callback(self._metrics.begin(ctx.tool))
+            return serve(ctx)
 
         return counted
 

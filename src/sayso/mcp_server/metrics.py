@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate
 
 from sayso import __version__
@@ -51,18 +51,16 @@ class Metrics:
         self._handovers: Counter[str] = Counter()
         self._refused = 0
 
-    @contextmanager
-    def call(self, tool: object) -> Iterator[None]:
-        """While a call of this tool is being served."""
+    def begin(self, tool: object) -> Callable[[object], None]:
+        """A call of this tool is being served. What comes back is to be called at its end."""
         # Names that callers made up would make a number of their own each.
         name = tool if isinstance(tool, str) and tool in self._tools else "unknown"
         self._open[name] += 1
-        begun = time.monotonic()
-        try:
-            yield
-        finally:
-            self._open[name] -= 1
-            self._calls.add(name, time.monotonic() - begun)
+        return partial(self._end, name, time.monotonic())
+
+    def _end(self, name: str, begun: float, _: object) -> None:
+        self._open[name] -= 1
+        self._calls.add(name, time.monotonic() - begun)
 
     def handed_over(self, written: bool) -> None:
         """An outcome was written to its agent, or could not be."""

@@ -79,7 +79,10 @@ class Calls:
         self._meet(ctx)
         self._open_round(ctx)
         try:
-            told = await self._told(ctx)
+            tool = await self._tool(ctx)
+            told = await self._serving(tool, ctx)
+            if tool and isinstance(told, ToolResult):
+                await self._add_news(tool, ctx, told)
         except ProtocolError:
             raise
         except Exception:
@@ -105,34 +108,32 @@ class Calls:
         """Whom a round of a call belongs to: on HTTP the agent whose token it is."""
         return self._backend.asker_of(ctx).agent
 
-    async def _told(self, ctx: CallContext) -> Result | Json:
+    async def _tool(self, ctx: CallContext) -> Tool | None:
+        """The tool that is called; None for a command."""
         if not self._relay:
             await self._collect.meet(ctx)
             self._backend.note_at_work(self._backend.asker_of(ctx))
         if self._commands and self._commands.serves(ctx.tool):
-            return await self._commands.call(ctx)
-        return await self._serve(self._tool(ctx), ctx)
-
-    def _tool(self, ctx: CallContext) -> Tool:
+            return None
         tool = self._offer.tool(ctx.client, ctx.tool)
         if tool is None:
             names = ", ".join(tool.name for tool in self._offer.tools(ctx.client))
             raise ProtocolError(INVALID_PARAMS, f"There is no tool {ctx.tool!r}. The tools are {names}.")
         return tool
 
-    async def _serve(self, tool: Tool, ctx: CallContext) -> Result:
+    def _serving(self, tool: Tool | None, ctx: CallContext) -> Awaitable[Result | Json]:
+        """What is awaited by whoever calls this: each frame of a call that waits takes its memory."""
+        if tool is None:
+            assert self._commands
+            return self._commands.call(ctx)
         if not isinstance(tool, AskTool):
-            told = await self._others[tool.name](ctx)
-        elif self._relay:
-            return await self._relay.call(tool, ctx)
-        else:
-            told = await self._asks.call(tool, ctx)
-        if isinstance(told, ToolResult) and not self._strict and not tool.for_permissions:
-            await self._add_news(tool, ctx, told)
-        return told
+            return self._others[tool.name](ctx)
+        return self._relay.call(tool, ctx) if self._relay else self._asks.call(tool, ctx)
 
     async def _add_news(self, tool: Tool, ctx: CallContext, told: ToolResult) -> None:
         """What else this agent is owed: late answers, unless it has just been given those, and results of commands."""
+        if self._strict or tool.for_permissions or (self._relay and isinstance(tool, AskTool)):
+            return
         try:
             if tool.name != tools.GET_ANSWERS:
                 await self._collect.mention(ctx, told)
