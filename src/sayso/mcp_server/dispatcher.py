@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import partial
 from typing import Any, Protocol
 
@@ -37,11 +37,11 @@ class Dispatcher:
 
     def __init__(self, connection: Connection, handlers: Mapping[str, Handler], transport: Transport) -> None:
         self.connection, self._handlers, self._transport = connection, handlers, transport
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._cancellable: dict[Request, asyncio.Task[None]] = {}
-        """Those that are yet to be cancelled, which is done once: what they see through then is not disturbed again."""
+        self._tasks: dict[Request, asyncio.Task[None]] = {}
+        self._cancelled: Set[Request] = frozenset()
+        """Those that have been cancelled, which is done once: what they see through then is not disturbed again."""
         self._waiting: dict[RequestId, asyncio.Future[Mapping[str, Any]]] = {}
-        self._beside = BackgroundTasks()
+        self._beside: BackgroundTasks | None = None
         self._closed = False
 
     def take(self, events: Iterable[Event], exchange: Any = None) -> list[Send]:
@@ -81,6 +81,7 @@ class Dispatcher:
             self._waiting.pop(asked, None)
             if (withdrawn := self.connection.withdraw(asked)) and not self._closed:
                 # Not waited for: whoever asked may have been cancelled.
+                self._beside = self._beside or BackgroundTasks()
                 self._beside.start(self._transport.say(withdrawn, about))
 
     def abandon(self, request: Request) -> None:
@@ -98,27 +99,28 @@ class Dispatcher:
         await asyncio.sleep(0)
         for event in self.connection.close():
             await self._transport.say(event.message, event.about)
-        for request in list(self._cancellable):
+        for request in self._tasks:
             self._cancel(request)
         await self.idle()
 
     async def idle(self) -> None:
         """Until nothing is being served. Endless: a person may be asked."""
         while self._tasks:
-            await asyncio.wait(self._tasks)
+            await asyncio.wait(self._tasks.values())
 
     def _start(self, request: Request) -> None:
         task = asyncio.get_running_loop().create_task(self._serve(request))
-        self._cancellable[request] = task
-        self._tasks.add(task)
+        self._tasks[request] = task
         task.add_done_callback(partial(self._ended, request))
 
     def _ended(self, request: Request, task: asyncio.Task[None]) -> None:
-        self._cancellable.pop(request, None)
-        self._tasks.discard(task)
+        del self._tasks[request]
+        self._cancelled -= {request}
 
     def _cancel(self, request: Request) -> None:
-        if task := self._cancellable.pop(request, None):
+        task = self._tasks.get(request)
+        if task and request not in self._cancelled:
+            self._cancelled |= {request}
             task.cancel()
 
     async def _serve(self, request: Request) -> None:

@@ -19,7 +19,7 @@ class ClientPatience(Patience):
     """Around what a call waits for: it ends without a word when its client's patience does, after `limit` seconds, or
     when this process stops. `beside` is done meanwhile."""
 
-    __slots__ = ("_backend", "_meanwhile", "_work")
+    __slots__ = ("_backend", "_meanwhile", "_request", "_work")
 
     def __init__(
         self,
@@ -30,10 +30,10 @@ class ClientPatience(Patience):
         beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         super().__init__(limit)
-        self._backend = backend
-        self._work = [beside] if beside else []
+        self._backend, self._request = backend, ctx.request
+        self._work: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = (beside,) if beside else ()
         if has_progress(ctx.meta):
-            self._work.append(partial(beat, ctx, backend.config.heartbeat, waited_ms))
+            self._work += (partial(beat, ctx, backend.config.heartbeat, waited_ms),)
         self._meanwhile: BackgroundTasks | None = None
 
     async def __aenter__(self) -> Self:
@@ -41,6 +41,7 @@ class ClientPatience(Patience):
             self._meanwhile = BackgroundTasks()
             for work in self._work:
                 self._meanwhile.start(work())
+        self._request.keep_small()
         self._backend.end_when_stopping(self)
         return await super().__aenter__()
 

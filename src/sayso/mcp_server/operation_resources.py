@@ -66,11 +66,11 @@ class OperationResources:
         uri = ctx.params["uri"]
         if uri != LEFT_OUT_URI:
             await self._find(ctx, uri)
-        ctx.connection.subscribed.add(uri)
+        ctx.connection.subscribed |= {uri}
         return {}
 
     async def unsubscribe(self, ctx: CallContext) -> Json:
-        ctx.connection.subscribed.discard(ctx.params["uri"])
+        ctx.connection.subscribed -= {ctx.params["uri"]}
         return {}
 
     async def _find(self, ctx: CallContext, uri: str) -> Operation:

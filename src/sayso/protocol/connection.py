@@ -5,7 +5,7 @@ Not how messages travel, and not how requests are served. Feed it what came in, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from sayso.errors import ProtocolError
@@ -111,13 +111,13 @@ class Connection:
         """Who shook hands; from 2026-07-28 on each request says it."""
         self.open: dict[RequestId, Request] = {}
         """The requests that have not been answered."""
-        self.subscribed: set[str] = set()
+        self.subscribed: Set[str] = frozenset()
         """The resources whose changes a handshake client wants to hear of."""
         self._modern = False
         self._least_level = LOG_LEVELS[0]
         self._answered: dict[RequestId, Request] = {}
         self._listening: dict[RequestId, Request] = {}
-        self._asked: set[RequestId] = set()
+        self._asked: Set[RequestId] = frozenset()
         self._next_id = 0
 
     @property
@@ -183,7 +183,7 @@ class Connection:
         return [ClientReply(self._done(named), given["result"])]
 
     def _done(self, named: RequestId) -> RequestId:
-        self._asked.discard(named)
+        self._asked -= {named}
         return named
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> list[Event]:
@@ -315,14 +315,14 @@ class Connection:
     def ask(self, method: str, params: Mapping[str, Any]) -> tuple[RequestId, Json]:
         """A request of ours, and the id that its reply will have. Handshake clients only."""
         self._next_id += 1
-        self._asked.add(self._next_id)
+        self._asked |= {self._next_id}
         return self._next_id, messages.request(self._next_id, method, params)
 
     def withdraw(self, asked: RequestId) -> Json | None:
         """Take a request of ours back; None if it has been replied to."""
         if asked not in self._asked:
             return None
-        self._asked.discard(asked)
+        self._asked -= {asked}
         params = {"requestId": asked, "reason": "caller cancelled"}
         return messages.notification("notifications/cancelled", params)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 from sayso.errors import ProtocolError
 from sayso.protocol import messages
@@ -15,6 +17,7 @@ from sayso.protocol.versions import MODERN, SERVER_KEY
 logger = logging.getLogger(__name__)
 
 Tell = Callable[[bool], None]
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class ClientInfo:
@@ -26,7 +29,7 @@ class ClientInfo:
         info = info or {}
         self.name: str = info.get("name", "")
         self.version: str = info.get("version", "")
-        self.capabilities: Mapping[str, Any] = capabilities or {}
+        self.capabilities: Mapping[str, Any] = capabilities or _NONE
 
     @property
     def shows_forms(self) -> bool:
@@ -41,8 +44,8 @@ class ClientInfo:
 class Request:
     """A request that somebody has to serve. Whoever does makes its answer here; whoever sends that says how it went."""
 
-    __slots__ = ("_answered", "_over", "_server", "_tells", "cancelled", "client", "exchange", "id", "mended", "meta",
-                 "method", "params", "version")  # fmt: skip
+    __slots__ = ("_answered", "_over", "_params", "_server", "_tells", "cancelled", "client", "exchange", "id",
+                 "mended", "method", "progress_token", "version")  # fmt: skip
 
     def __init__(
         self,
@@ -53,8 +56,9 @@ class Request:
         client: ClientInfo,
         server: Mapping[str, str],
     ) -> None:
-        self.id, self.method, self.params, self.version, self.client = id, method, params, version, client
-        self.meta: Mapping[str, Any] = params.get("_meta") or {}
+        self.id, self.method, self.version, self.client = id, method, version, client
+        self._params: Mapping[str, Any] | str = params
+        self.progress_token = messages.request_id(self.meta.get("progressToken"))
         self.cancelled = False
         """Whether its client wants no answer any more."""
         self.mended = False
@@ -70,8 +74,20 @@ class Request:
         return self.version == MODERN
 
     @property
-    def progress_token(self) -> RequestId | None:
-        return messages.request_id(self.meta.get("progressToken"))
+    def params(self) -> Mapping[str, Any]:
+        if isinstance(self._params, str):
+            self._params = cast("Json", json.loads(self._params))
+        return self._params
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        return self.params.get("_meta") or {}
+
+    def keep_small(self) -> None:
+        """Keep what it says as text until somebody wants to know it: who is asked may take days, and as objects it
+        takes several times the memory."""
+        if not isinstance(self._params, str):
+            self._params = json.dumps(self._params, separators=(",", ":"))
 
     # Its answer
 
