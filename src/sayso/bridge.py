@@ -32,6 +32,9 @@ _IDLE_SECONDS = 10.0
 """How long a thread without work is kept."""
 _SINGLE_TRIPS = 16
 
+WHEN_LOST = "sayso.when_lost"
+"""Under this name our own web server gives each request what takes a function to call when its connection is lost."""
+
 
 # Being cancelled
 

@@ -35,7 +35,7 @@ def described(ctx: CallContext) -> Asker:
 def is_unattended(ctx: CallContext) -> bool:
     """Whether no person sits at the client, as far as it tells."""
     over_http = ctx.exchange is not None
-    entry = entry_in(ctx.exchange.headers.get("user-agent", "")) if over_http else os.environ.get(ENTRY_VARIABLE, "")
+    entry = entry_in(ctx.exchange.program) if over_http else os.environ.get(ENTRY_VARIABLE, "")
     return is_headless(ctx.meta, ctx.client.name, entry)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -76,7 +77,9 @@ class Endpoint:
         self.exchanges.add(exchange)
         self._called.set()
         try:
-            await self._serve(exchange)
+            answering = await self._serve(exchange)
+            if answering:
+                await answering
         except ProtocolError as error:
             await exchange.refuse(_error(400, error))
         finally:
@@ -110,50 +113,50 @@ class Endpoint:
         for session in self.sessions.of(tokens):
             await self._end(session)
 
-    async def _serve(self, exchange: Exchange) -> None:
+    async def _serve(self, exchange: Exchange) -> Awaitable[None] | None:
+        """Understand the request and have it served. What is yet to be awaited, where it may be for days, is returned:
+        so all that was only needed to understand it is gone by then."""
+        if exchange.method == "POST":
+            return await self._post(exchange)
         version = exchange.headers.get(headers.VERSION)
         if version is not None and version not in HANDSHAKES:
-            match exchange.method:
-                case "POST":
-                    await self._post(exchange)
-                case _:
-                    await exchange.refuse(Response(status_code=405, headers={"Allow": "POST"}))
-            return
+            await exchange.refuse(Response(status_code=405, headers={"Allow": "POST"}))
+            return None
         match exchange.method:
-            case "POST":
-                await self._post(exchange)
             case "GET":
                 await self._get(exchange)
             case "DELETE":
                 await self._delete(exchange)
             case _:
                 await exchange.refuse(Response(status_code=405, headers={"Allow": "GET, POST, DELETE"}))
+        return None
 
     # Requests
 
-    async def _post(self, exchange: Exchange) -> None:
+    async def _post(self, exchange: Exchange) -> Awaitable[None] | None:
         accepted = exchange.headers.get("accept", "")
         if not (headers.accepts(accepted, headers.JSON) and headers.accepts(accepted, headers.EVENTS)):
             await exchange.refuse(refusal(406, _NOT_ACCEPTABLE))
-            return
+            return None
         if not headers.is_json(exchange.headers.get("content-type", "")):
             await exchange.refuse(refusal(415, _NOT_JSON))
-            return
+            return None
         body = await exchange.body(LARGEST_REQUEST)
         if body is None:
             await exchange.refuse(refusal(413, _TOO_LARGE))
         elif not exchange.lost:
             given = _read(body)
-            await (self._modern(exchange, given) if _is_modern(exchange, given) else self._handshake(exchange, given))
+            return await (self._modern if _is_modern(exchange, given) else self._handshake)(exchange, given)
+        return None
 
-    async def _modern(self, exchange: Exchange, given: Any) -> None:
+    async def _modern(self, exchange: Exchange, given: Any) -> Awaitable[None] | None:
         if not isinstance(given, dict) or "method" not in given:
             raise ProtocolError(INVALID_REQUEST, _ONE_MESSAGE)
         if "id" not in given:
             await self._take_note(exchange, given)
-            return
+            return None
         dispatcher = Dispatcher(self._connect(), self._handlers, ToExchange())
-        exchange.when_over = lambda ended: _abandon(dispatcher, ended)
+        exchange.when_over = partial(_abandon, dispatcher)
         try:
             if not messages.faults_of(given):
                 headers.check(given, exchange.headers.items())
@@ -161,10 +164,8 @@ class Endpoint:
         except ProtocolError as error:
             exchange.owed = 1
             exchange.say(messages.error(messages.request_id(given["id"]), error))
-        try:
-            await exchange.answer(headers.status_of, QUICK_MODERN)
-        finally:
-            await dispatcher.close()
+        exchange.when_answered = dispatcher.close
+        return exchange.answer(headers.status_of, QUICK_MODERN)
 
     async def _take_note(self, exchange: Exchange, given: Json) -> None:
         """A notification, which is about nothing: each request stands for itself, and is cancelled by hanging up."""

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
-from sayso.bridge import Patience
+from sayso.bridge import WHEN_LOST, Patience
 from sayso.errors import ProtocolError
 from sayso.protocol import events, headers
 from sayso.protocol.messages import INTERNAL_ERROR, INVALID_REQUEST, Json, encode, error
@@ -33,6 +33,7 @@ class Exchange:
         self.token = token
         self.method: str = scope["method"]
         self.headers = Headers(scope=scope)
+        self.program = self.headers.get("user-agent", "")
         self.peer = str(scope["client"][0])[:200] if scope.get("client") else ""
         self.session = ""
         """The name of the session it belongs to; requests from 2026-07-28 on have none."""
@@ -52,12 +53,15 @@ class Exchange:
         """Makes the id by which a client finds its way back to a call that has come to a state; None: it cannot."""
         self.when_over: Callable[[Exchange], None] = lambda _: None
         """Told as soon as nobody listens any more."""
+        self.when_answered: Callable[[], Awaitable[None]] | None = None
+        """Awaited after the response, or once nobody is there for it."""
         self._scope, self._receive, self._send = scope, receive, send
         self._cut = Patience()
         self._instead: Response | None = None
         self._why = ""
         self._said: list[tuple[Json, Request | None]] = []
         self._news: asyncio.Future[None] | None = None
+        self._patience: asyncio.TimerHandle | None = None
         self._end_awaited: asyncio.Event | None = None
         self._id = self._shown_id = self._tag = ""
         self._numbered = 0
@@ -105,14 +109,14 @@ class Exchange:
         response.headers.update(self.more)
         await response(self._scope, self._receive, self._send)
 
-    async def answer(self, status_of: Callable[[Json], int], patience: float) -> None:
+    def answer(self, status_of: Callable[[Json], int], patience: float) -> Awaitable[None]:
         """Send what is said until all is answered: as JSON if nothing comes before the answer and that within the
         patience, else as a stream of events."""
-        await self._see_through(self._answer(status_of, patience))
+        return self._see_through(self._answer(status_of, patience))
 
-    async def stream(self) -> None:
+    def stream(self) -> Awaitable[None]:
         """Send what is said as events, until all is answered or nobody listens any more."""
-        await self._see_through(self._stream())
+        return self._see_through(self._stream())
 
     async def send_away(self) -> None:
         """Have the client come back for the answer after a while, and perhaps to another process."""
@@ -130,17 +134,20 @@ class Exchange:
         self._cut.end()
 
     async def _see_through(self, work: Awaitable[None]) -> None:
-        watching = asyncio.get_running_loop().create_task(self._watch())
+        watching = self._watched()
         try:
             async with self._cut:
                 await work
             if self._cut.over and not self._complete:
                 await self._close()
         finally:
-            watching.cancel()
+            if watching:
+                watching.cancel()
             self._end()
             if self._end_awaited:
                 self._end_awaited.set()
+            if self.when_answered:
+                await self.when_answered()
 
     async def end(self) -> None:
         """Until its response is complete, or nobody is there for it. Endless by itself: whoever waits sets the
@@ -149,7 +156,8 @@ class Exchange:
         await self._end_awaited.wait()
 
     async def _answer(self, status_of: Callable[[Json], int], patience: float) -> None:
-        if await self._wait(patience) and self.owed == 1 and self._said and _is_answer(self._said[0][0]):
+        await self._within(patience)
+        if self.owed == 1 and self._said and _is_answer(self._said[0][0]):
             await self._answer_as_json(status_of)
         elif not self._over:
             await self._stream()
@@ -163,6 +171,8 @@ class Exchange:
         await self._finish()
 
     async def _stream(self) -> None:
+        # Nobody looks at what its request said any more, and this may take days.
+        self.headers, self._scope["headers"] = Headers(), []
         await self._begin(200, _STREAM)
         if self.bookmark and not self._id:
             self._id = self.bookmark(self.state)
@@ -171,7 +181,8 @@ class Exchange:
                 self._shown_id = self._id
                 await self._put(events.bookmark(self._event_id(self._id), self.version))
             elif not self._said:
-                if not await self._wait(PING_SECONDS):
+                await self._within(PING_SECONDS)
+                if not self._has_news:
                     await self._put(events.PING)
             elif await self._send_next():
                 await self._finish()
@@ -207,15 +218,19 @@ class Exchange:
             self.requests.remove(about)
             about.written()
 
-    async def _wait(self, seconds: float) -> bool:
-        """Until there is something to be sent, but not for longer than this. Whether there is."""
-        if not self._has_news:
-            self._news = asyncio.get_running_loop().create_future()
-            async with Patience(seconds):
-                await self._news
-        return self._has_news
+    def _within(self, seconds: float) -> Awaitable[None]:
+        """Until there is something to be sent, but not for longer than this."""
+        loop = asyncio.get_running_loop()
+        self._news = loop.create_future()
+        if self._has_news:
+            self._ring()
+        else:
+            self._patience = loop.call_later(seconds, self._ring)
+        return self._news
 
     def _ring(self) -> None:
+        if self._patience:
+            self._patience.cancel()
         if self._news and not self._news.done():
             self._news.set_result(None)
 
@@ -235,10 +250,20 @@ class Exchange:
         self._complete = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    def _watched(self) -> asyncio.Task[None] | None:
+        """Have us told when nobody listens any more. Other servers than ours tell only whoever waits for it."""
+        if tells := self._scope.get(WHEN_LOST):
+            tells(self._lose)
+            return None
+        return asyncio.get_running_loop().create_task(self._watch())
+
     async def _watch(self) -> None:
-        """Endless until cancelled: notice when nobody listens any more."""
+        """Endless until cancelled."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+        self._lose()
+
+    def _lose(self) -> None:
         # After a complete response, servers say "disconnect" to whoever still listens.
         if not self._complete:
             self.lost = True

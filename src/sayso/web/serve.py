@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from email.utils import formatdate
 from functools import lru_cache
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httptools
@@ -25,7 +25,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from sayso.bridge import LightEvent, from_threads
+from sayso.bridge import WHEN_LOST, LightEvent, from_threads
 from sayso.config import Config
 from sayso.errors import CannotListen
 from sayso.web.security import is_loopback
@@ -82,7 +82,7 @@ class HttpConnection(HttpToolsProtocol):
 
     # With ours among theirs it would have more attributes than instances can have without a table of their own each.
     __slots__ = ("_ahead", "_answered", "_has_head", "_heard", "_is_over", "_is_whole", "_patience", "_stalled",
-                 "_unfinished")  # fmt: skip
+                 "_unfinished", "_when_lost")  # fmt: skip
 
     most = _MOST_FILES
     """How many there may be at once."""
@@ -95,6 +95,8 @@ class HttpConnection(HttpToolsProtocol):
         self._heard = 0.0
         self._answered: RequestResponseCycle | None = None
         """The request that is answered now, or was last. `cycle` is the newest that has come."""
+        self._when_lost: Callable[[], object] | None = None
+        """Told when nobody listens any more to the answer that is being given."""
         self._has_head = self._is_whole = False
         """Whether all headers of the newest request have come, and whether all of it has."""
         self._is_over = False
@@ -125,7 +127,7 @@ class HttpConnection(HttpToolsProtocol):
         if self._is_whole or self._is_over:
             self._be_patient()
             # The next request gets one of its own: this one may be answered in days.
-            self.parser = None  # type: ignore[assignment]
+            self.parser, self.headers = None, []  # type: ignore[assignment]
         elif self._patience is None:
             self._patience = self.loop.call_later(_REQUEST_SECONDS, self._send_away)
 
@@ -155,6 +157,7 @@ class HttpConnection(HttpToolsProtocol):
             raise httptools.HttpParserError("too many requests at once")
         super().on_headers_complete()
         self.cycle.message_event = LightEvent()  # type: ignore[assignment]
+        cast("dict[str, Any]", self.scope)[WHEN_LOST] = self.when_lost
         if self.pipeline:
             # Else nobody would notice that they hang up. What is kept for them is limited all the same.
             self.flow.resume_reading()
@@ -181,6 +184,7 @@ class HttpConnection(HttpToolsProtocol):
             self._is_over, self.cycle.keep_alive = True, False
 
     def on_response_complete(self) -> None:
+        self._when_lost = None
         if self.pipeline:
             self._answered = self.pipeline[-1][0]
         super().on_response_complete()
@@ -264,11 +268,23 @@ class HttpConnection(HttpToolsProtocol):
             self._tell_of_the_end()
             super().send_400_response(msg)
 
+    def when_lost(self, tell: Callable[[], object]) -> None:
+        """Have whoever answers the request whose turn it is told when nobody listens to that any more."""
+        # A body that came at once may have stopped the reading, and nobody would notice that they hang up.
+        self.flow.resume_reading()
+        if self._answered and self._answered.disconnected:
+            tell()
+        else:
+            self._when_lost = tell
+
     def _tell_of_the_end(self) -> None:
         """To what is still to be said on it, nobody listens any more. Others than the newest are not told otherwise."""
         if self._answered:
             self._answered.disconnected = True
             self._answered.message_event.set()
+        tell, self._when_lost = self._when_lost, None
+        if tell:
+            tell()
 
 
 class _Pipeline(list[tuple[RequestResponseCycle, ASGI3Application]]):
@@ -341,6 +357,7 @@ async def serve(app: Starlette, *listening: socket.socket, hand_over: HandOver) 
         log_config=None,
         access_log=False,
         server_header=False,
+        interface="asgi3",
         backlog=_AT_ONCE,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE_SECONDS,
