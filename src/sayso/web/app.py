@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from importlib import resources
@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sayso.bridge import BackgroundTasks, endless, in_thread
 from sayso.desks import Desks
@@ -65,7 +65,7 @@ from sayso.web.pusher import Pusher
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
 from sayso.web.returning import Returning
-from sayso.web.security import HEADERS, HostGuard
+from sayso.web.security import HostGuard
 from sayso.web.sessions import browser
 from sayso.web.site import Site
 from sayso.web.talk_events import Streams
@@ -148,10 +148,9 @@ def build(
             await stack.enter_async_context(_keeping_up(desks))
             yield
 
-    app = Starlette(
+    app = _Guarded(
         routes=[*routes, *relay.routes, *all_routes()],
         middleware=[
-            Middleware(HostGuard, names=site.names, direct=direct),
             Middleware(PrivatePath, private=site.names.private, keeps_cookies=site.names.keeps_cookies),
         ],
         exception_handlers={
@@ -162,11 +161,24 @@ def build(
         },
         lifespan=running,
     )
+    app.guard = HostGuard(app.inner, names=site.names, direct=direct)
     app.state.site, app.state.news, app.state.failures = site, news, Failures()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
     app.state.pusher, app.state.glances, app.state.samples = pusher, glances, samples
     app.state.sign_in_desk = sign_in_desk
     return app
+
+
+class _Guarded(Starlette):
+    """The application behind its guard, which stands before all that is done for pages."""
+
+    guard: ASGIApp
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:  # type: ignore[override]
+        return self.guard(scope, receive, send)
+
+    async def inner(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await super().__call__(scope, receive, send)
 
 
 def all_routes() -> list[BaseRoute]:
@@ -327,10 +339,7 @@ async def _sayso_error(request: Request, error: Exception) -> Response:
 
 
 async def _our_fault(request: Request, error: Exception) -> Response:
-    response = await _told(request, 500, "Something went wrong here. It was logged; trying again may help.")
-    # This one is answered outside the host guard.
-    response.headers.update(HEADERS)
-    return response
+    return await _told(request, 500, "Something went wrong here. It was logged; trying again may help.")
 
 
 async def _nobody_there(request: Request, error: Exception) -> Response:

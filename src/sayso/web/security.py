@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
@@ -140,8 +140,9 @@ def is_loopback(host: str | None) -> bool:
 
 
 class HostGuard:
-    """Middleware that refuses foreign names and pages, and sets the headers of every response. What lies at one of the
-    `direct` paths is called right from here: agents call often and wait long, and need none of what pages do."""
+    """Stands before the application: refuses foreign names and pages, and sets the headers of every response. What lies
+    at one of the `direct` paths is called right from here: agents call often and wait long, and need none of what pages
+    do."""
 
     def __init__(self, app: ASGIApp, *, names: Names, direct: Mapping[str, ASGIApp]) -> None:
         self._app, self._names, self._direct = app, names, direct
@@ -151,10 +152,9 @@ class HostGuard:
             headers["Strict-Transport-Security"] = "max-age=31536000"
         self._headers = {name.lower().encode(): value.encode() for name, value in headers.items()}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -162,7 +162,7 @@ class HostGuard:
             await send(message)
 
         answer = self._refusal(scope) or self._direct.get(scope["path"], self._app)
-        await answer(scope, receive, send_with_headers)
+        return answer(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
