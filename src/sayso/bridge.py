@@ -324,24 +324,23 @@ class LightEvent:
 
     def set(self) -> None:
         self._is_set = True
-        for each in self._waiting:
+        waiting, self._waiting = self._waiting, ()
+        for each in waiting:
             if not each.done():
                 each.set_result(None)
 
     def clear(self) -> None:
         self._is_set = False
 
-    async def wait(self) -> bool:
-        """Endless by itself, as that of others: whoever waits sets the limit."""
-        if self._is_set:
-            return True
+    def wait(self) -> asyncio.Future[None]:
+        """What is to be awaited. Endless by itself: whoever waits sets the limit."""
         rung: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting += (rung,)
-        try:
-            await rung
-        finally:
-            self._waiting = tuple(each for each in self._waiting if each is not rung)
-        return True
+        if self._is_set:
+            rung.set_result(None)
+        else:
+            # Those of others who were cancelled meanwhile are left out.
+            self._waiting = (*(each for each in self._waiting if not each.done()), rung)
+        return rung
 
 
 class BackgroundTasks:

@@ -155,7 +155,7 @@ class Endpoint:
         if "id" not in given:
             await self._take_note(exchange, given)
             return None
-        dispatcher = Dispatcher(self._connect(), self._handlers, ToExchange())
+        dispatcher = Dispatcher(self._connect(), self._handlers, _TO_EXCHANGE)
         exchange.when_over = partial(_abandon, dispatcher)
         try:
             if not messages.faults_of(given):
@@ -324,6 +324,9 @@ class ToExchange:
 
     async def answer(self, message: Json, request: Request) -> None:
         request.exchange.say(message, request)
+
+
+_TO_EXCHANGE = ToExchange()
 
 
 def stopping() -> Response:

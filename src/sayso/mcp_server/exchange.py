@@ -26,6 +26,9 @@ PING_SECONDS = 15.0
 _STREAM = {"content-type": headers.EVENTS, "cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 
 
+_FORGOTTEN = Headers()
+
+
 class Exchange:
     """One request of an agent that has shown its token."""
 
@@ -112,11 +115,11 @@ class Exchange:
     def answer(self, status_of: Callable[[Json], int], patience: float) -> Awaitable[None]:
         """Send what is said until all is answered: as JSON if nothing comes before the answer and that within the
         patience, else as a stream of events."""
-        return self._see_through(self._answer(status_of, patience))
+        return self._see_through(status_of, patience)
 
     def stream(self) -> Awaitable[None]:
         """Send what is said as events, until all is answered or nobody listens any more."""
-        return self._see_through(self._stream())
+        return self._see_through()
 
     async def send_away(self) -> None:
         """Have the client come back for the answer after a while, and perhaps to another process."""
@@ -133,11 +136,14 @@ class Exchange:
         self._end()
         self._cut.end()
 
-    async def _see_through(self, work: Awaitable[None]) -> None:
+    async def _see_through(self, status_of: Callable[[Json], int] | None = None, patience: float = 0) -> None:
+        # Nobody looks at what its request said any more, and this may take days.
+        self.headers, self._scope["headers"] = _FORGOTTEN, []
         watching = self._watched()
         try:
             async with self._cut:
-                await work
+                if status_of is None or not await self._answered_as_json(status_of, patience):
+                    await self._stream()
             if self._cut.over and not self._complete:
                 await self._close()
         finally:
@@ -155,24 +161,20 @@ class Exchange:
         self._end_awaited = self._end_awaited or asyncio.Event()
         await self._end_awaited.wait()
 
-    async def _answer(self, status_of: Callable[[Json], int], patience: float) -> None:
+    async def _answered_as_json(self, status_of: Callable[[Json], int], patience: float) -> bool:
+        """Whether that was possible within the patience, or nobody listens any more."""
         await self._within(patience)
-        if self.owed == 1 and self._said and _is_answer(self._said[0][0]):
-            await self._answer_as_json(status_of)
-        elif not self._over:
-            await self._stream()
-
-    async def _answer_as_json(self, status_of: Callable[[Json], int]) -> None:
+        if self.owed != 1 or not self._said or not _is_answer(self._said[0][0]):
+            return self._over
         message, about = self._said.pop(0)
         data = encode(message)
         named = {"content-type": headers.JSON, "content-length": str(len(data))}
         await self._begin(status_of(message), named)
         await self._hand_over(data, about)
         await self._finish()
+        return True
 
     async def _stream(self) -> None:
-        # Nobody looks at what its request said any more, and this may take days.
-        self.headers, self._scope["headers"] = Headers(), []
         await self._begin(200, _STREAM)
         if self.bookmark and not self._id:
             self._id = self.bookmark(self.state)

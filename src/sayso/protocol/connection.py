@@ -100,6 +100,9 @@ class ClientReply:
 Event = Send | Request | Cancelled | ClientReply
 
 
+_NOBODY = ClientInfo(None, None)
+
+
 class Connection:
     """What one client and this server have said to each other so far."""
 
@@ -107,7 +110,7 @@ class Connection:
         self.served = served
         self.version = ""
         """The version that was agreed on; empty until then, and for what says it with every request."""
-        self.client = ClientInfo(None, None)
+        self.client = _NOBODY
         """Who shook hands; from 2026-07-28 on each request says it."""
         self.open: dict[RequestId, Request] = {}
         """The requests that have not been answered."""
