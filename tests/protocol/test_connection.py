@@ -9,7 +9,7 @@ import pytest
 
 from sayso.protocol.connection import Cancelled, ClientReply, Connection, Event, Send, Served
 from sayso.protocol.messages import Json
-from sayso.protocol.request import Request
+from sayso.protocol.request import ClientInfo, Request
 from sayso.protocol.versions import HANDSHAKES, MODERN
 
 METHODS = ("tools/list", "tools/call", "resources/subscribe", "subscriptions/listen", "logging/setLevel")
@@ -201,3 +201,13 @@ def test_what_is_open_at_the_end_is_answered_and_counts_as_lost() -> None:
     called(connection, 9).when_written(heard.append)
     (told,) = connection.close()
     assert (told.message["id"], told.message["error"]["code"], heard) == (9, -32000, [False])
+
+
+def test_what_a_request_said_is_the_same_after_it_was_kept_small() -> None:
+    given = {"name": "ask_user", "arguments": {"a": [1, 2.5, None, "\ud83d"]}, "_meta": {"progressToken": "p"}}
+    request = Request(1, "tools/call", given, "2025-06-18", ClientInfo(None, None), {})
+    request.keep_small()
+    assert request.progress(1, None, None)
+    assert (request.params, request.meta) == (given, given["_meta"])
+    request.keep_small()
+    assert request.params == given

@@ -75,16 +75,19 @@ def subject(name: str) -> str:
 
 
 @contextmanager
-def calling(server: Replica, token: str, mode: str, http: httpx2.Client, subject: str) -> Iterator[Line]:
+def calling(
+    server: Replica, token: str, mode: str, http: httpx2.Client, subject: str, padding: str = ""
+) -> Iterator[Line]:
     """A call on a line of its own, in either era."""
     arguments = {"questions": [question(subject)]}
     if mode == "auto":
         headers, body = modern_call(TOOL, arguments)
-        body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = {}
+        body["params"]["_meta"] |= {"io.modelcontextprotocol/clientCapabilities": {}, "padding": padding}
         line = Line(server.mcp, {**bearer(token), **headers}, body)
     else:
         session = HandshakeSession(http, server.mcp, token)
-        line = Line(server.mcp, session.headers, message("tools/call", {"name": TOOL, "arguments": arguments}))
+        params = {"name": TOOL, "arguments": arguments, "_meta": {"padding": padding}}
+        line = Line(server.mcp, session.headers, message("tools/call", params))
     try:
         yield line
     finally:
@@ -140,6 +143,16 @@ def test_a_client_that_hangs_up_after_it_has_sent_another_request_leaves_the_ask
         line.close()
         # Sooner than what is sent now and then comes back undeliverable.
         assert person.wait_until_unattended(ask, timeout=20).state == "pending"
+
+
+def test_a_client_that_hangs_up_after_a_long_call_leaves_the_ask_open(
+    server: Replica, token: str, mode: str, person: Person, http: httpx2.Client, subject: str
+) -> None:
+    """While much of it is not taken in yet, the server stops reading for a while."""
+    with calling(server, token, mode, http, subject, padding="x" * 1_000_000) as line:
+        ask = person.wait_for_ask(subject)
+        line.close()
+        assert person.wait_until_unattended(ask, timeout=10).state == "pending"
 
 
 def test_an_answer_that_was_not_taken_in_is_not_delivered(
