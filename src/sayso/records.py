@@ -87,6 +87,7 @@ def replace(one: T, **changes: Any) -> T:
 
 def values(one: object) -> dict[str, Any]:
     """The values of a record by their names, with the records in them as they are."""
+    # One by one: who asks for its `__dict__` gives the instance a table of its own.
     return {name: getattr(one, name) for name in fields(type(one))}
 
 

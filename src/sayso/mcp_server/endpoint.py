@@ -82,6 +82,12 @@ class Endpoint:
                 await answering
         except ProtocolError as error:
             await exchange.refuse(_error(400, error))
+        except Exception:
+            # The top: what went wrong here is no business of the client's.
+            logger.exception("A request at /mcp ended in a fault")
+            if exchange.begun:
+                raise
+            await exchange.refuse(refusal(500, "Internal server error"))
         finally:
             self.exchanges.discard(exchange)
             self._fewer.set()

@@ -68,7 +68,9 @@ class Exchange:
         self._end_awaited: asyncio.Event | None = None
         self._id = self._shown_id = self._tag = ""
         self._numbered = 0
-        self._begun = self._complete = self._over = False
+        self.begun = False
+        """Whether its response has begun: then no other can take its place."""
+        self._complete = self._over = False
 
     # What comes in
 
@@ -108,7 +110,7 @@ class Exchange:
 
     async def refuse(self, response: Response) -> None:
         """Answer with this and nothing else."""
-        self._begun = self._complete = True
+        self.begun = self._complete = True
         response.headers.update(self.more)
         await response(self._scope, self._receive, self._send)
 
@@ -241,7 +243,7 @@ class Exchange:
         return bool(self._said) or self._over or self._id != self._shown_id
 
     async def _begin(self, status: int, named: Mapping[str, str]) -> None:
-        self._begun = True
+        self.begun = True
         raw = [(name.encode(), value.encode("latin-1")) for name, value in {**named, **self.more}.items()]
         await self._send({"type": "http.response.start", "status": status, "headers": raw})
 
@@ -283,7 +285,7 @@ class Exchange:
             request.lost()
 
     async def _close(self) -> None:
-        if self._begun:
+        if self.begun:
             for request in self.requests if self._why else ():
                 told = error(request.id, ProtocolError(INVALID_REQUEST, self._why))
                 await self._put(events.event(told, self._event_id(events.END)))

@@ -19,8 +19,8 @@ _NAMED = (
     r"[\"']?\s{0,4}[=:]\s{0,4}"
 )
 PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
-    # Private keys, whole. Nothing is wanted of what follows, so nothing is tried twice (Python before 3.11.5 reads `{}+`
-    # of a group wrongly)
+    # Private keys, whole. Nothing is wanted of what follows, so that nothing is tried twice: Python before 3.11.5 takes
+    # a possessive repetition of a group for something else
     (("private key",), r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?P<secret>(?:[^-]|-(?!----)){1,20000})"),
     # Tokens that say what they are
     (("akia", "asia"), r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
