@@ -337,8 +337,9 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Pat
             [
                 *(SCHEMATHESIS, "run", f"{house.web.for_programs}/api/openapi.json", "--checks", "all"),
                 *("--header", f"Authorization: Bearer {house.session()}", "--max-examples", EXAMPLES),
-                # From one answer to the next request it can go only by ids that are not settled before.
-                *(("--include-path-regex", "{", "--phases", "coverage,fuzzing") if known else ()),
+                # What an operation makes of all kinds of values shows with an id that is known: else most of them find
+                # nothing. From one answer to the next request it can go only by ids that are not settled before.
+                *("--phases", "coverage,fuzzing" if known else "fuzzing,stateful"),
                 *("--seed", "7", "--no-color", "--suppress-health-check", "all", "--workers", "1"),
             ],
             cwd=tmp_path,
@@ -349,4 +350,4 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Pat
             check=False,
         )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert f"Tested: {16 if known else 21}" in done.stdout, done.stdout[-6000:]
+    assert "Tested: 21" in done.stdout, done.stdout[-6000:]
