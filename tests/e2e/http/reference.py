@@ -274,10 +274,10 @@ def connect() -> Connection:
     return Connection(served)
 
 
-async def main() -> None:
+def main() -> None:
     """One on stdio."""
-    await StdioTransport(read_fd=os.dup(0), write_fd=os.dup(1)).serve(connect(), HANDLERS)
+    asyncio.run(StdioTransport(read_fd=os.dup(0), write_fd=os.dup(1)).serve(connect(), HANDLERS))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -23,6 +24,7 @@ from tests.e2e.stdio.bridge import Start, bridge
 from tests.ports import lasting_port
 
 _PROGRAMS = Path(sys.executable).parent
+_REFERENCE = "tests.e2e.http.reference"
 Judge = Callable[[str, str, str], None]
 
 
@@ -84,7 +86,12 @@ def test_the_protocol_core_over_http(judge: Judge) -> None:
 
 
 def test_the_protocol_core_on_stdio(judge: Judge, shared_place: Place) -> None:
-    argv = [sys.executable, "-m", "tests.e2e.http.reference"]
-    start: Start = subprocess.Popen
-    with bridge(partial(start, argv, env=shared_place.environment, cwd=Path(__file__).parents[3])) as address:
+    env, cwd = shared_place.environment, Path(__file__).parents[3]
+
+    def start(**streams: Any) -> subprocess.Popen[bytes]:
+        if warm.can_fork(env):
+            return warm.fork_module(_REFERENCE, env=env, cwd=cwd, **streams)
+        return subprocess.Popen([sys.executable, "-m", _REFERENCE], env=env, cwd=cwd, **streams)
+
+    with bridge(start) as address:
         judge("reference", "stdio", address)
