@@ -228,7 +228,8 @@ def until(look: Callable[[], T], what: Callable[[], str]) -> T:
     while time.monotonic() < end:
         if found := look():
             return found
-        select.select([], [], [], 0.05)
+        # Most of them start a program, which takes longer than the moment.
+        select.select([], [], [], 0.1)
     raise AssertionError(f"Waited {WAIT:.0f} seconds for {what()}")
 
 
