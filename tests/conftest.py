@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from tests import memory
+from tests import memory, new_stores
 from tests.asks.samples import FakeClock
 from tests.postgres import Server, shared_server
 from tests.reruns import Reruns
@@ -87,6 +87,11 @@ def _user_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg-cache"))
 
 
+@pytest.fixture(autouse=True)
+def _new_stores_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    new_stores.copy_them(monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One PostgreSQL server for the whole run, however many processes run it."""
@@ -146,15 +151,10 @@ def open_shared(request: pytest.FixtureRequest) -> OpenStore:
     return opener
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    """A store of each kind."""
-    if request.param != "memory":
-        yield request.getfixturevalue(f"open_{request.param}")()
-        return
-    in_memory = SqliteStore.in_memory()
-    yield in_memory
-    in_memory.close()
+@pytest.fixture
+def store(open_shared: OpenStore) -> Store:
+    """A store of each kind that people have."""
+    return open_shared()
 
 
 @pytest.fixture
