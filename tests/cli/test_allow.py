@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.asks.samples import AGENT
 from tests.cli.program import Home, confirm
@@ -25,7 +25,7 @@ from sayso.config import system_user
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.process_table import started
-from sayso.text import exact, is_read_from_the_right
+from sayso.text import exact, exact_words, is_read_from_the_right
 
 PUSH = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "git push --force"}})
 PROMPT = "y allows it, anything else leaves it open: "
@@ -136,6 +136,7 @@ def test_a_terminal_that_may_show_arguments_in_another_order_is_said_to(home: Ho
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(), min_size=1), st.text(), st.dictionaries(st.text(min_size=1), st.text(), max_size=2))
+@example(argv=["\xa0"], stdin="\xa0", files={"\xa0": ""})
 def test_every_byte_of_any_action_is_in_its_card(argv: list[str], stdin: str, files: dict[str, str]) -> None:
     action = command(*argv, stdin=stdin, **files)
     card = action_card(_asking_for(action))
@@ -143,7 +144,7 @@ def test_every_byte_of_any_action_is_in_its_card(argv: list[str], stdin: str, fi
     assert exact(stdin) in inside
     assert all(exact(text) in inside for text in files.values())
     named = "\n".join(line.removeprefix("    > ") for line in card if line.startswith("    > "))
-    assert all(exact(path) in named for path in files)
+    assert all(exact_words(path) in named for path in files)
     ours = [line for line in card if not line.startswith(("    │ ", "    > "))]
     empty = [line for line in ours if line == "    (empty)"]
     assert len(empty) == [stdin, *files.values()].count("")
