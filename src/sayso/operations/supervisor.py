@@ -62,7 +62,7 @@ LEFT = "the server, whose client left"
 
 
 @record
-class Begun:
+class BegunOperation:
     """What a call has come to: an operation that has been opened, and perhaps started, and perhaps has ended."""
 
     command: Invocation
@@ -217,7 +217,7 @@ class OperationSupervisor:
 
     # Seeing one through
 
-    def _begin(self, order: Order) -> Begun:
+    def _begin(self, order: Order) -> BegunOperation:
         """Open the operation. What need not wait for anybody or anything is started on the same trip to a thread, and
         its end is noted if that is quick: another trip takes longer than most of what is done on it."""
         begun = self._open(order)
@@ -228,7 +228,7 @@ class OperationSupervisor:
         ended = self._starter.start(begun.operation, order, begun.command, None)
         return self._noted(order, replace(begun, ended=ended)) if ended.done() else replace(begun, ended=ended)
 
-    def _noted(self, order: Order, begun: Begun) -> Begun:
+    def _noted(self, order: Order, begun: BegunOperation) -> BegunOperation:
         """The same with its end, unless there is trouble with that, which is for whoever sees it through."""
         assert begun.ended
         try:
@@ -238,7 +238,7 @@ class OperationSupervisor:
             logger.debug("The end of operation %s was not noted at once: %r", begun.operation.id, error)
             return begun
 
-    def _open(self, order: Order) -> Begun:
+    def _open(self, order: Order) -> BegunOperation:
         command = order.command(self._config, self.desk.folder_of(order.id))
         self._starter.sandbox(order)  # what cannot be enforced is not begun
         wanted = self._wanted(order, command)
@@ -251,7 +251,7 @@ class OperationSupervisor:
             opened = self.desk.open(new, known_here=True)
         else:
             opened = self.desk.open_running(new, known_here=True)
-        return Begun(command=command, operation=opened, wanted=wanted)
+        return BegunOperation(command=command, operation=opened, wanted=wanted)
 
     def _wanted(self, order: Order, command: Invocation) -> WantedApproval | None:
         """What a person has to allow; None where nobody need, or has allowed the sequence that it is part of."""
@@ -276,7 +276,7 @@ class OperationSupervisor:
             job.leave()
             self.jobs.pop(job.id, None)
 
-    async def _status(self, job: Job, order: Order, begun: Begun) -> Status | None:
+    async def _status(self, job: Job, order: Order, begun: BegunOperation) -> Status | None:
         """How it ended; None when somebody ended it before it began."""
         command, wanted = begun.command, begun.wanted
         if begun.ended:
