@@ -129,6 +129,10 @@ class Waiting:
         held = await self.do(self.desk.attach, ask_id, timeout_ms, asker)
         return await self._begin(held, rings) if held else None
 
+    def holds(self, held: Held) -> bool:
+        """Whether this wait has neither been let go of nor handed over its outcome."""
+        return held.wait.id in self._ends
+
     def outcome(self, held: Held, tell: Callable[[Ask], object] = lambda _: None) -> Coroutine[Any, Any, Ask]:
         """The ask once it is no longer pending: settled by a person, or timed out by the wait's own limit. Whenever
         more people are asked because nobody has decided, `tell` hears of it."""

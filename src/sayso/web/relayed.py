@@ -161,6 +161,9 @@ class RelayedQuestions:
     async def _see_through(self, relayed: Relayed) -> None:
         """Until it has ended, or its run has."""
         held = relayed.held
+        if not self._waiting.holds(held):
+            # What was settled already may be handed out before this begins.
+            return
         end = asyncio.ensure_future(self._waiting.outcome(held))
         try:
             while not end.done():
