@@ -4,6 +4,7 @@ commands_api.py."""
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import cache, partial
 from typing import Any
 
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from sayso.dialects.outcomes import attachment_data
 from sayso.errors import NotFound
 from sayso.permissions.action import AllowScope
 from sayso.web import commands_api, files, log_api
-from sayso.web.openapi import ApiCall, ApiOperation, document, read_call
+from sayso.web.openapi import ApiCall, ApiOperation, InputChecks, document
 from sayso.web.schemas import QUERY_LIMIT, QUERY_NAME, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
 from sayso.web.sessions import required_caller
 from sayso.web.site import no_such_ask, site_of
@@ -239,9 +240,11 @@ def routes() -> list[BaseRoute]:
 
 
 def _endpoint(operation: ApiOperation) -> Endpoint:
+    checks = cache(partial(InputChecks, operation, SCHEMAS))  # by the first call: most are never called
+
     async def endpoint(request: Request) -> Response:
         visitor = await required_caller(request)
-        call = await read_call(operation, request, visitor, SCHEMAS)
+        call = await checks().read_call(request, visitor)
         done = await operation.work(call)
         return done if isinstance(done, Response) else JSONResponse(done)
 

@@ -182,9 +182,11 @@ class _Guarded(Starlette):
 
 
 def all_routes() -> list[BaseRoute]:
-    """Every address of the pages and the API."""
+    """Every address of the pages and the API. They are gone through in this order: what is asked for most is first."""
     return [
         Route("/", views.inbox),
+        Mount("/static", _Assets(packages=[("sayso.web", "static")])),
+        *api.routes(),
         Route("/asks/{ask}", views.show_ask, methods=["GET"]),
         Route("/asks/{ask}", views.settle, methods=["POST"]),
         Route("/asks/{ask}/row", views.show_row, methods=["GET"]),
@@ -241,11 +243,9 @@ def all_routes() -> list[BaseRoute]:
         Route("/sign-out", sign_in.sign_out, methods=["POST"]),
         Route("/events", events),
         Route("/sight", sight, methods=["POST"]),
-        *api.routes(),
         Route("/manifest.webmanifest", _manifest),
         Route("/worker.js", _worker),
         Route("/favicon.ico", _favicon),
-        Mount("/static", _Assets(packages=[("sayso.web", "static")])),
     ]
 
 

@@ -21,6 +21,7 @@ from sayso.web.sessions import Visitor
 Schema = Mapping[str, Any]
 JSON = "application/json"
 _MOST_SHOWN_PROBLEMS = 20
+_SCHEMAS = "#/components/schemas/"
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -75,32 +76,48 @@ _IDS = {"ask": "Id", "operation": "OperationId", "attachment": "Id"}
 """The schema of each name that stands in a path."""
 
 
-async def read_call(
-    operation: ApiOperation, request: Request, visitor: Visitor, schemas: Mapping[str, Schema]
-) -> ApiCall:
-    """The input of a call; a refusal that names everything that is wrong with it."""
-    problems = Problems()
-    query = _read_query(operation, request, problems)
-    body = None
-    if operation.body:
-        body = await _read_json(request)
-        _validate(problems, "body", body, {"$ref": f"#/components/schemas/{operation.body}", **_components(schemas)})
-    problems.check()
-    if operation.takes_file:
-        body = await read_body(request)
-    return ApiCall(request=request, visitor=visitor, query=query, body=body)
+class InputChecks:
+    """What holds the input of one operation against its schemas. Made once: to follow a reference in them takes longer
+    than all the rest of a call."""
+
+    def __init__(self, operation: ApiOperation, schemas: Mapping[str, Schema]) -> None:
+        self.operation = operation
+        self._query = {name: Draft202012Validator(schema) for name, schema in operation.query.items()}
+        taken = schemas[operation.body] if operation.body else {}
+        self._body = Draft202012Validator(_without_references(taken, schemas))
+
+    async def read_call(self, request: Request, visitor: Visitor) -> ApiCall:
+        """The input of a call; a refusal that names everything that is wrong with it."""
+        problems = Problems()
+        query = self._read_query(request, problems)
+        body = None
+        if self.operation.body:
+            body = await _read_json(request)
+            _validate(problems, "body", body, self._body)
+        problems.check()
+        if self.operation.takes_file:
+            body = await read_body(request)
+        return ApiCall(request=request, visitor=visitor, query=query, body=body)
+
+    def _read_query(self, request: Request, problems: Problems) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for name, schema in self.operation.query.items():
+            given = request.query_params.getlist(name)
+            if len(given) > 1:
+                problems.add(name, "is given more than once.")
+            elif given:
+                values[name] = _typed(given[0], schema)
+                _validate(problems, name, values[name], self._query[name])
+        return values
 
 
-def _read_query(operation: ApiOperation, request: Request, problems: Problems) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, schema in operation.query.items():
-        given = request.query_params.getlist(name)
-        if len(given) > 1:
-            problems.add(name, "is given more than once.")
-        elif given:
-            values[name] = _typed(given[0], schema)
-            _validate(problems, name, values[name], schema)
-    return values
+def _without_references(schema: Any, schemas: Mapping[str, Schema]) -> Any:
+    """The same with what it refers to in its place."""
+    if isinstance(schema, Mapping):
+        if "$ref" in schema:
+            return _without_references(schemas[schema["$ref"].removeprefix(_SCHEMAS)], schemas)
+        return {name: _without_references(part, schemas) for name, part in schema.items()}
+    return [_without_references(part, schemas) for part in schema] if isinstance(schema, list | tuple) else schema
 
 
 def _typed(value: str, schema: Schema) -> object:
@@ -120,8 +137,8 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _validate(problems: Problems, where: str, value: object, schema: Schema) -> None:
-    for error in list(Draft202012Validator(schema).iter_errors(value))[:_MOST_SHOWN_PROBLEMS]:
+def _validate(problems: Problems, where: str, value: object, check: Draft202012Validator) -> None:
+    for error in list(check.iter_errors(value))[:_MOST_SHOWN_PROBLEMS]:
         path = where + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
         problems.add(path, _in_words(error.validator, error.validator_value, error.instance, error.message))
 
@@ -182,7 +199,7 @@ def _described(operation: ApiOperation) -> dict[str, Any]:
 
 def _path_parameters(operation: ApiOperation) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"$ref": f"#/components/schemas/{_IDS[name]}"}}
+        {"name": name, "in": "path", "required": True, "schema": {"$ref": f"{_SCHEMAS}{_IDS[name]}"}}
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
 
@@ -192,7 +209,7 @@ def _query_parameters(operation: ApiOperation) -> list[dict[str, Any]]:
 
 
 def _content(schema: str) -> dict[str, Any]:
-    return {JSON: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {JSON: {"schema": {"$ref": f"{_SCHEMAS}{schema}"}}}
 
 
 def _components(schemas: Mapping[str, Schema], **more: Any) -> dict[str, Any]:
