@@ -108,6 +108,8 @@ def test_every_module_and_class_that_the_architecture_names_is_there() -> None:
     text, sources = (ROOT / "docs" / "architecture.md").read_text("utf-8"), ROOT / "src" / "sayso"
     modules = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text))
     assert sorted(name for name in modules if not (sources / name).exists()) == []
+    by_name = set(re.findall(r"`([a-z_]+\.py)`", text))
+    assert by_name - {path.name for path in sources.rglob("*.py")} == set()
     named = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)` `(\w+)`", text))
     assert len(named) > 20
     assert (
