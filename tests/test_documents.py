@@ -14,7 +14,7 @@ import click
 import pytest
 
 from sayso.cli.lazy_group import sayso
-from sayso.config import Config
+from sayso.config import Config, load
 from sayso.web.api import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -79,6 +79,29 @@ def test_the_page_of_the_web_inbox_names_exactly_the_calls_of_the_api() -> None:
     page = _text(ROOT / "docs" / "web.md").partition("## For scripts")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `([A-Z]+ /api/[^`?]+)", page, re.M)
     assert sorted(named) == sorted(f"{operation.method} {operation.path}" for operation in OPERATIONS)
+
+
+def test_every_example_of_settings_can_be_used_as_it_stands(tmp_path: Path) -> None:
+    examples = [
+        (document.name, text)
+        for document in DOCUMENTS
+        for text in re.findall(r"^```toml\n(.*?)^```", _text(document), re.M | re.S)
+    ]
+    assert len(examples) > 4
+    for name, text in examples:
+        file = tmp_path / f"{name}.toml"
+        file.write_text(text, "utf-8")
+        load(environ={"SAYSO_CONFIG": str(file), "HOME": str(tmp_path)}, cwd=tmp_path)
+
+
+def test_every_subject_of_the_doctor_is_documented() -> None:
+    sources = [*(SOURCES / "doctor").glob("*.py"), SOURCES / "cli" / "doctor.py"]
+    subjects = {
+        found for path in sources for found in re.findall(r'\b(?:ok|note|warning|fault)\(\s*"([a-z ]+)"', _text(path))
+    }
+    rows = [row.split("|")[1] for row in _text(ROOT / "docs" / "doctor.md").splitlines() if row.startswith("| `")]
+    assert len(subjects) > 10
+    assert subjects - set(re.findall(r"`([a-z ]+)`", " ".join(rows))) == set()
 
 
 def test_every_package_and_module_says_on_the_map_what_it_is_for() -> None:
