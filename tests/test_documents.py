@@ -131,13 +131,21 @@ def test_every_module_and_class_that_the_architecture_names_is_there() -> None:
     text, sources = (ROOT / "docs" / "architecture.md").read_text("utf-8"), ROOT / "src" / "sayso"
     modules = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text))
     assert sorted(name for name in modules if not (sources / name).exists()) == []
-    by_name = set(re.findall(r"`([a-z_]+\.py)`", text))
-    assert by_name - {path.name for path in sources.rglob("*.py")} == set()
     named = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)` `(\w+)`", text))
     assert len(named) > 20
     assert (
         sorted(f"{name}: {word}" for name, word in named if f"class {word}" not in (sources / name).read_text()) == []
     )
+
+
+@pytest.mark.parametrize("document", ["AGENTS.md", "CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_file_that_a_document_for_developers_names_is_there(document: str) -> None:
+    named = re.findall(r"`((?!state/)(?:[a-z_]+/)*[a-z_]*(?:\.(?:py|sql|toml|txt|md)|/))`", _text(ROOT / document))
+    roots = (ROOT, ROOT / "docs", ROOT / "locks", SOURCES)
+    assert named
+    assert [
+        name for name in named if not any((root / name).exists() for root in roots) and not [*SOURCES.rglob(name)]
+    ] == []
 
 
 def test_a_public_class_has_a_name_of_its_own() -> None:
