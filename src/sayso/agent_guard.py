@@ -1,22 +1,21 @@
 """The guard of all that makes somebody somebody or speaks for a person: an agent makes no sign-in links, tokens or
 users for itself, says nowhere what agents may do, decides on no permission and answers no question, whosever it is.
 
-A guard against accidents like that of `asks/guard.py`, not a wall. An agent is whoever descends from one that Sayso
-knows of: a client that started a `sayso server`, one that asks or runs a command now, a run of Talk. Or who runs in a
-shell that an agent's client marks as its own.
+A guard against accidents, not a wall: a program that means to get around it can. The wall is a surface with its own
+sign-in. An agent is whoever descends from one that Sayso knows of: a client that started a `sayso server`, one that
+asks or runs a command now, a run of Talk. Or who runs in a shell that an agent's client marks as its own.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from sayso import config as settings
-from sayso.asks.guard import refuse_self_answer
-from sayso.asks.model import Ask, Settler
-from sayso.clients import IN_A_SHELL
+from sayso.asks.model import Ask, Asker, Settler
+from sayso.clients import IN_A_SHELL, SESSION_VARIABLE
 from sayso.config import Config
 from sayso.desks import Desks
 from sayso.errors import ConfigError, NotYours
@@ -27,10 +26,27 @@ from sayso.processes import ProcessName, ancestry, servers_beside, this_host
 def refuse_agents_settling(desks: Desks, ask: Ask, settler: Settler) -> None:
     """Raise NotYours, and record it, when an agent is behind this process: the one that asked, or any other. What is
     asked is for a person, and what one agent tells another must not pass for their word."""
-    refuse_self_answer(desks.asks, ask, settler)
-    if why := agent_behind(desks):
+    line = ancestry()
+    if why := kinship(ask.asker, os.environ, line):
+        desks.asks.note_refusal(ask.id, settler, why)
+        raise NotYours(
+            f"Ask {ask.id[:8]} is the question of the agent that runs this command ({why}), and an agent may not "
+            "settle its own. Only a person can, from a terminal that the agent did not start. This attempt was "
+            "recorded."
+        )
+    if why := _agent_in(line, desks):
         desks.asks.note_refusal(ask.id, settler, why)
         _refuse(desks, "decide what another may do" if ask.is_permission else "answer what a person is asked", why)
+
+
+def kinship(asker: Asker, environ: Mapping[str, str], line: tuple[ProcessName, ...]) -> str:
+    """How a process with this environment and this line of ancestors belongs to the asker, in words; empty when it does
+    not."""
+    if asker.session and environ.get(SESSION_VARIABLE) == asker.session:
+        return f"it runs in the session {asker.session}"
+    if asker.pid and asker.host == this_host():
+        return _descent(line, [ProcessName(pid=asker.pid, started=asker.started)])
+    return ""
 
 
 def refuse_agents(desks: Desks, wanted: str) -> None:
@@ -41,7 +57,7 @@ def refuse_agents(desks: Desks, wanted: str) -> None:
 
 def _refuse(desks: Desks, wanted: str, why: str) -> NoReturn:
     desks.accounts.note_refusal(wanted, why)
-    raise NotYours(f"{_refusal(wanted, why)} This attempt was recorded.")
+    raise NotYours(_refusal(wanted, why) + " This attempt was recorded.")
 
 
 def refuse_agents_by_name(wanted: str) -> None:
@@ -54,10 +70,11 @@ def refuse_agents_by_name(wanted: str) -> None:
 
 def agent_behind(desks: Desks) -> str:
     """How an agent is behind this process, in words; empty when none is."""
-    if why := _marked():
-        return why
-    line = ancestry()
-    return _descent(line, _agents(desks, line))
+    return _agent_in(ancestry(), desks)
+
+
+def _agent_in(line: tuple[ProcessName, ...], desks: Desks) -> str:
+    return _marked() or _descent(line, _agents(desks, line))
 
 
 def _marked() -> str:

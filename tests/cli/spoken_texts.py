@@ -34,9 +34,9 @@ CLI = SOURCES / "cli"
 NO_TEXTS = ("texts.py", "demo_agent.py", "gating.py", "late_answers.py")
 """Modules of the command line that say nothing to a person."""
 LOWER = (
-    *("accounts.py", "config.py", "errors.py", "log.py", "setting_values.py", "trust.py"),
+    *("accounts.py", "agent_guard.py", "config.py", "errors.py", "log.py", "setting_values.py", "trust.py"),
     *("agents/projects.py", "agents/workspace.py"),
-    *("asks/attachments.py", "asks/desk.py", "asks/guard.py", "asks/model.py", "asks/new_attachments.py"),
+    *("asks/attachments.py", "asks/desk.py", "asks/model.py", "asks/new_attachments.py"),
     *("asks/snoozing.py", "asks/table.py"),
     *("chats/desk.py", "chats/http.py", "chats/kinds.py", "chats/linking.py"),
     *("chats/ntfy.py", "chats/slack.py", "chats/telegram.py"),

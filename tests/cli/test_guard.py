@@ -6,15 +6,20 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from tests.cli.program import BIN, SECONDS, Home, choice
+from tests.cli.pseudo_terminal import Terminal
 from tests.cli.test_allow import PUSH
 from tests.cli.test_tools import SLEEPER, write_tool
 
-from sayso.asks.guard import kinship
+from sayso import agent_guard
+from sayso.agent_guard import kinship
 from sayso.asks.model import Asker, State
-from sayso.processes import name_of
+from sayso.cli import allow, answer, deny, reject
+from sayso.clients import IN_A_SHELL
+from sayso.processes import ancestry, name_of
 
 
 def this_process(**changes: object) -> Asker:
@@ -41,6 +46,46 @@ def test_a_child_of_the_asking_agent_is_refused_and_it_is_recorded(home: Home, a
     assert (event.kind, event.person, event.surface) == ("refused", "ada", "command line")
     assert event.detail == f"it descends from process {os.getpid()}"
     assert "refused: pending by ada at the command line" in home.run("show", ask.id, "--events").out
+
+
+def test_what_an_agent_wants_to_send_along_with_its_answer_stays_here(home: Home) -> None:
+    ask = home.leave(choice(), asker=this_process())
+    (home.project / "notes.txt").write_text("as agreed")
+    ran = home.run("answer", ask.id, "SQLite", "--attach", "notes.txt")
+    assert ran.code == 5
+    assert "an agent may not settle its own" in ran.error
+    assert home.ask_of(ask).state is State.PENDING
+
+
+def test_no_agent_is_led_through_the_prompts(home: Home) -> None:
+    ask = home.leave(choice(), asker=this_process())
+    with Terminal(home, "answer", ask.id) as terminal:
+        assert terminal.end() == 5
+    assert "an agent may not settle its own" in " ".join(terminal.screen.split())
+    assert "Number, label or own words" not in terminal.screen
+    assert home.ask_of(ask).state is State.PENDING
+
+
+def test_the_plain_inbox_takes_no_word_of_an_agent(home: Home) -> None:
+    ask = home.leave(choice(), asker=this_process())
+    with Terminal(home, "--plain", TERM="xterm-256color") as terminal:
+        for no_or_answer in ("n 1", "1"):
+            terminal.reply("Which one, 1 to 1?", no_or_answer)
+            if no_or_answer == "n 1":
+                terminal.reply("Why?", "never mind")
+            terminal.expect("an agent may not")
+        terminal.reply("Which one, 1 to 1?", "q")
+        assert terminal.end() == 0
+    assert home.ask_of(ask).state is State.PENDING
+    assert home.run("show", ask.id, "--events").out.count("refused: pending by ada at the command line") == 2
+
+
+def test_no_agent_answers_in_the_demo(home: Home) -> None:
+    with Terminal(home, "demo", CLAUDECODE="1") as terminal:
+        terminal.reply("own words: ", "/r")
+        terminal.reply("Why?", "just looking")
+        assert terminal.end() == 5
+    assert "an agent may not answer what a person is asked" in " ".join(terminal.screen.split())
 
 
 def test_a_grandchild_through_a_shell_is_refused_too(home: Home) -> None:
@@ -97,7 +142,7 @@ def test_a_sibling_of_the_agent_may_answer(home: Home) -> None:
 
 
 def test_an_empty_session_in_the_environment_is_no_kinship() -> None:
-    assert kinship(Asker(session=""), {"CLAUDE_CODE_SESSION_ID": ""}) == ""
+    assert kinship(Asker(session=""), {"CLAUDE_CODE_SESSION_ID": ""}, ancestry()) == ""
 
 
 AS_AGENT = """
@@ -180,8 +225,58 @@ def test_in_a_shell_of_an_agent_nothing_is_said_about_what_agents_may_do(home: H
     assert "an agent tried to say where agents run" in home.run("user", "list").err
 
 
+SETTLED = {
+    "answer": (answer.command, ["SQLite"]),
+    "answer with a file": (answer.command, ["SQLite", "--attach", "notes.txt"]),
+    "reject": (reject.command, []),
+    "reject a permission": (reject.command, []),
+    "deny": (deny.command, []),
+    "allow": (allow.command, ["--digest", PUSH.digest]),
+    "allow with a rule": (
+        allow.command,
+        ["--digest", PUSH.digest, "--like", "Bash(git push *)", "--for", "everywhere"],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", SETTLED)
+def test_who_settles_is_looked_at_once(home: Home, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """Each look reads all processes and all that is open."""
+    command, words = SETTLED[way]
+    (home.project / "notes.txt").write_text("as agreed")
+    looks: list[str] = []
+
+    def counted(name: str, look: Callable[..., object]) -> Callable[..., object]:
+        def looked(*given: object, **more: object) -> object:
+            looks.append(name)
+            return look(*given, **more)
+
+        return looked
+
+    for name in ("ancestry", "servers_beside"):
+        monkeypatch.setattr(agent_guard, name, counted(name, getattr(agent_guard, name)))
+    for name, value in home.env.items():
+        monkeypatch.setenv(name, value)
+    for name in IN_A_SHELL:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(home.project)
+    with home.permission(PUSH, asker=Asker(client="agent")) as permission:
+        ask = home.leave(choice(), asker=Asker(client="agent")) if "answer" in way or way == "reject" else permission
+        command.main([ask.id, *words], standalone_mode=False)
+        assert not home.ask_of(ask).state.answerable
+    assert sorted(looks) == ["ancestry", "servers_beside"]
+
+
 @pytest.mark.finding("F-32")
-@pytest.mark.parametrize("words", [["allow", "ID", "--digest", PUSH.digest], ["deny", "ID"], ["reject", "ID"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["allow", "ID", "--digest", PUSH.digest],
+        ["allow", "ID", "--digest", PUSH.digest, "--like", "Bash(git push *)", "--for", "everywhere"],
+        ["deny", "ID"],
+        ["reject", "ID"],
+    ],
+)
 def test_an_agent_decides_on_no_permission_of_another(home: Home, words: list[str]) -> None:
     with home.permission(PUSH, asker=Asker(client="agent", session="another-session")) as ask:
         ran = home.run(*(ask.id if part == "ID" else part for part in words), CLAUDECODE="1")
@@ -190,3 +285,11 @@ def test_an_agent_decides_on_no_permission_of_another(home: Home, words: list[st
         assert home.ask_of(ask).state is State.PENDING
         assert "CLAUDECODE is set" in home.run("log").out
         assert home.run(*(ask.id if part == "ID" else part for part in words)).code == 0, "a person does"
+
+
+@pytest.mark.parametrize("words", [["--take-back"], ["--edit"], ["--input", "-"], ["--like"]])
+def test_an_agent_changes_nothing_that_is_to_be_allowed(home: Home, words: list[str]) -> None:
+    with home.permission(PUSH, asker=Asker(client="agent", session="another-session"), takes_changes=True) as ask:
+        ran = home.run("allow", ask.id, *words, CLAUDECODE="1")
+        assert ran.code == 5
+        assert "an agent may not decide what another may do" in ran.error

@@ -10,7 +10,7 @@ from sayso.asks.model import Ask
 from sayso.cli.action_card import action_card, confirmed_by_person, edit_card
 from sayso.cli.asks_in_words import asked_by
 from sayso.cli.program import settings
-from sayso.cli.settling import allow, allow_like, check_permission, take_back, what_happens
+from sayso.cli.settling import Settling, what_happens
 from sayso.cli.shared import complete_permission
 from sayso.cli.terminal import is_interactive, put, put_json, say
 from sayso.cli.texts import tr
@@ -93,17 +93,17 @@ def command(
         raise click.UsageError(_ONE_WAY)
     with open_desks(settings()) as desks:
         ask = desks.asks.find(ask_id)
-        check_permission(desks, ask)
+        settling = Settling.of_permission(desks, ask)
         if takes_back:
-            _take_back(desks, ask, as_json)
+            _take_back(settling, as_json)
             return
         if rule is not None:
-            allowed = _allowed_like(desks, ask, digest, rule, reach)
+            allowed = _allowed_like(desks, settling, digest, rule, reach)
         else:
             instead = _instead(desks, ask, edit, input_file)
             if not digest and not _agreed(ask, instead):
                 _leave(ask)
-            allowed = allow(desks, ask, digest or ask.digest, AllowScope(scope) if scope else None, instead)
+            allowed = settling.allow(digest or ask.digest, AllowScope(scope) if scope else None, instead)
     say(what_happens(allowed))
     if rule is not None:
         say(tr("The rule holds from now on. See all of them: sayso rules"))
@@ -118,13 +118,14 @@ def _check_options(rule: str | None, reach: str | None, others: object) -> None:
         raise click.UsageError("--like goes with none of --edit, --input and --scope: it allows this once, as it is.")
 
 
-def _allowed_like(desks: Desks, ask: Ask, digest: str, text: str, reach: str | None) -> Ask:
+def _allowed_like(desks: Desks, settling: Settling, digest: str, text: str, reach: str | None) -> Ask:
     from sayso.cli.like_prompts import rule_of_person, rule_of_script  # only for those who make a rule
 
+    ask = settling.ask
     rule = rule_of_script(text, reach) if digest else rule_of_person(desks, ask, text, reach)
     if rule is None:
         _leave(ask)
-    return allow_like(desks, ask, digest or ask.digest, rule)
+    return settling.allow_like(digest or ask.digest, rule)
 
 
 def _leave(ask: Ask) -> NoReturn:
@@ -132,8 +133,8 @@ def _leave(ask: Ask) -> NoReturn:
     raise click.exceptions.Exit(NOTHING_DECIDED)
 
 
-def _take_back(desks: Desks, ask: Ask, as_json: bool) -> None:
-    left = take_back(desks, ask)
+def _take_back(settling: Settling, as_json: bool) -> None:
+    left = settling.take_back()
     say(tr("Your yes is taken back. Agreed so far: {progress}.", progress=progress(left)))
     if as_json:
         put_json(ask_data(left))

@@ -12,7 +12,7 @@ from sayso.cli.asks_in_words import headline
 from sayso.cli.begun import Begun
 from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.program import settings
-from sayso.cli.settling import answer, check_question, settle, what_happens
+from sayso.cli.settling import Settling, what_happens
 from sayso.cli.shared import MOST_OPEN, complete_answer, complete_question
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.texts import tr
@@ -77,14 +77,14 @@ def _answer_with(
     if ask_id is None:
         raise click.UsageError("Say which ask is answered: sayso answer ID -q KEY=VALUE. `sayso list` shows the ids.")
     ask = desks.asks.find(ask_id)
-    check_question(desks, ask)
+    settling = Settling.of_question(desks, ask)
     answers = answers_from(ask, values, pairs)
     if attached:
         from sayso.cli.attaching import answer_with_files  # few answers have any
 
-        settled = answer_with_files(desks, ask, answers, attached)
+        settled = answer_with_files(desks, settling, answers, attached)
     else:
-        settled = answer(desks, ask, answers)
+        settled = settling.answer(answers)
     _tell_own_words(ask, answers)
     return settled
 
@@ -103,7 +103,7 @@ def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
     ask = desks.asks.find(ask_id) if ask_id else _pick(desks)
     if ask is None:
         return None
-    check_question(desks, ask)
+    settling = Settling.of_question(desks, ask)
     if any(ask.pictures()):
         from sayso.cli.terminal_pictures import show_pictures
 
@@ -117,7 +117,7 @@ def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
     if settlement is None:
         say(_left(begun))
         raise click.exceptions.Exit(NOTHING_SENT)
-    settled = settle(desks, ask, settlement)
+    settled = settling.as_wanted(settlement)
     begun.forget()
     return settled
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from sayso.asks.model import Answer, Ask, Attachment, Question, fit
 from sayso.asks.new_attachments import from_disk
-from sayso.cli.settling import answer
+from sayso.cli.settling import Settling
 from sayso.cli.shared import settler
 from sayso.cli.values import question_and_value
 from sayso.desks import Desks
@@ -15,8 +15,9 @@ from sayso.errors import InvalidInput, Problems, StoreError
 from sayso.records import replace
 
 
-def answer_with_files(desks: Desks, ask: Ask, answers: Sequence[Answer], attached: Sequence[str]) -> Ask:
+def answer_with_files(desks: Desks, settling: Settling, answers: Sequence[Answer], attached: Sequence[str]) -> Ask:
     """Settle with answers and what goes with them. What cannot be sent leaves nothing behind."""
+    ask = settling.ask
     files = _files(ask, attached, desks.config.attachments_bytes)
     wanted = [(question, Attachment(id=name)) for question, name, _ in files]
     fit(ask, _with(ask, answers, wanted))
@@ -24,7 +25,7 @@ def answer_with_files(desks: Desks, ask: Ask, answers: Sequence[Answer], attache
     try:
         for question, name, data in files:
             added.append((question, desks.asks.add_attachment(ask.id, person, name, data)))
-        return answer(desks, ask, _with(ask, answers, added))
+        return settling.answer(_with(ask, answers, added))
     except BaseException:
         with suppress(StoreError):
             for _, attachment in added:

@@ -8,7 +8,7 @@ from sayso.asks.model import Ask
 from sayso.cli.connecting import how_to_connect
 from sayso.cli.conversation import converse
 from sayso.cli.demo_stage import ScriptedAgent
-from sayso.cli.settling import settle, what_happens
+from sayso.cli.settling import Settling, what_happens
 from sayso.cli.terminal import bold, flowing, put
 from sayso.cli.texts import explained, tr
 from sayso.desks import Desks
@@ -25,7 +25,7 @@ def from_prompts(desks: Desks, ask: Ask, agent: ScriptedAgent) -> str | None:
     if settlement is None:
         return None
     try:
-        put(what_happens(settle(desks, ask, settlement)))
+        put(what_happens(Settling.of_question(desks, ask).as_wanted(settlement)))
     except AlreadySettled as error:
         put(printable(explained(error)))
     return agent.received(HANDOVER_SECONDS)

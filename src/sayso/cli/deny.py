@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sayso.cli.refusing import refused, tell
-from sayso.cli.settling import check_permission
+from sayso.cli.settling import Settling
 from sayso.cli.shared import complete_permission
 
 
@@ -24,4 +24,4 @@ def command(ask_id: str, because: str, as_json: bool) -> None:
     Example:
       sayso deny 3f2a91bc --because "Use make clean"
     """
-    tell(refused(ask_id, "--because", because, check_permission), as_json)
+    tell(refused(ask_id, "--because", because, Settling.of_permission), as_json)

@@ -20,7 +20,7 @@ from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, Asker
 from sayso.config import load
 from sayso.desks import open_desks
-from sayso.processes import this_host
+from sayso.processes import ancestry, this_host
 
 CLIENT = "claude-code"
 PATIENCE = 3.0
@@ -105,9 +105,9 @@ def _is_settled(ask: Ask) -> bool:
 def _is_our_client(asker: Asker) -> bool:
     """Whether the one who asked runs this hook, by whatever name it calls the session now."""
     # Only now: at most steps there is nothing to hand over, and each import costs the agent time.
-    from sayso.asks.guard import kinship
+    from sayso.agent_guard import kinship
 
-    return bool(kinship(asker, os.environ))
+    return bool(kinship(asker, os.environ, ancestry()))
 
 
 def _fitting(asks: list[Ask]) -> list[Ask]:

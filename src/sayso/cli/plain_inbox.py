@@ -87,11 +87,10 @@ def _settle(config: Config, asks: Sequence[Ask], typed: str) -> None:
 
 
 def _refuse(config: Config, ask: Ask) -> None:
-    from sayso.cli.settling import check_open, reject, what_happens
+    from sayso.cli.settling import Settling, what_happens
 
     reason = read_line(tr("Why? The agent is told; empty for no reason: "))
     if reason is None:
         return
     with open_desks(config) as desks:
-        check_open(desks, ask)
-        say(what_happens(reject(desks, ask, reason.strip())))
+        say(what_happens(Settling(desks, ask).reject(reason.strip())))

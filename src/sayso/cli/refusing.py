@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sayso.asks.model import Ask
 from sayso.cli.program import settings
-from sayso.cli.settling import reject, what_happens
+from sayso.cli.settling import Settling, what_happens
 from sayso.cli.terminal import put_json, say
 from sayso.cli.values import STDIN, stdin_text
 from sayso.desks import Desks, open_desks
@@ -14,16 +14,14 @@ from sayso.dialects.asks_as_data import ask_data
 from sayso.errors import Problems, check_text
 
 
-def refused(ask_id: str, option: str, why: str, check: Callable[[Desks, Ask], None]) -> Ask:
-    """Say no to this ask, unless `check` refuses that. `option` is what the reason is called."""
+def refused(ask_id: str, option: str, why: str, settling: Callable[[Desks, Ask], Settling]) -> Ask:
+    """Say no to this ask, unless `settling` refuses that. `option` is what the reason is called."""
     reason = stdin_text() if why == STDIN else why
     problems = Problems()
     check_text(problems, option, reason)
     problems.check()
     with open_desks(settings()) as desks:
-        ask = desks.asks.find(ask_id)
-        check(desks, ask)
-        return reject(desks, ask, reason)
+        return settling(desks, desks.asks.find(ask_id)).reject(reason)
 
 
 def tell(ask: Ask, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sayso.cli.refusing import refused, tell
-from sayso.cli.settling import check_open
+from sayso.cli.settling import Settling
 from sayso.cli.shared import complete_id
 
 
@@ -24,4 +24,4 @@ def command(ask_id: str, reason: str, as_json: bool) -> None:
     Example:
       sayso reject 3f2a91bc --reason "Look it up in the README"
     """
-    tell(refused(ask_id, "--reason", reason, check_open), as_json)
+    tell(refused(ask_id, "--reason", reason, Settling), as_json)

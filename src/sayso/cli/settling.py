@@ -33,84 +33,96 @@ HANDOVER_SECONDS = 2.0
 """How long a command stays to see the outcome arrive at an agent that waits for it."""
 
 
-def settle(desks: Desks, ask: Ask, settlement: Sequence[Answer] | Rejection) -> Ask:
-    """Settle as the person wants it. The ask as it is once its agent has been told, or cannot be told for now."""
-    if isinstance(settlement, Rejection):
-        return reject(desks, ask, settlement.reason)
-    return answer(desks, ask, settlement)
+class Settling:
+    """One ask, about to be settled from here. There is one only where the guard has let this process through, so that
+    whatever settles by it was looked at, once."""
 
+    def __init__(self, desks: Desks, ask: Ask) -> None:
+        """Refuse early what cannot be settled here: somebody was first, or this is an agent, who is not to speak for a
+        person."""
+        self.ask = ask
+        self._desks, self._by = desks, settler(desks.config)
+        if not ask.state.answerable and ask.wanted is None:
+            # An ended ask stays as it is; the desk has the words for who ended it.
+            desks.asks.answer(ask.id, (), self._by)
+        refuse_agents_settling(desks, ask, self._by)
+        if not ask.state.answerable:
+            desks.permissions.deny(ask.id, self._by)  # which logs that somebody came too late
 
-def check_open(desks: Desks, ask: Ask) -> None:
-    """Refuse early what cannot be settled here: somebody was first, or this is an agent, who is not to speak for a
-    person."""
-    by = settler(desks.config)
-    if not ask.state.answerable and ask.wanted is None:
-        # An ended ask stays as it is; the desk has the words for who ended it.
-        desks.asks.answer(ask.id, (), by)
-    refuse_agents_settling(desks, ask, by)
-    if not ask.state.answerable:
-        desks.permissions.deny(ask.id, by)  # which logs that somebody came too late
+    @classmethod
+    def of_permission(cls, desks: Desks, ask: Ask) -> Settling:
+        """Refuse what is no permission as well."""
+        if ask.wanted is None:
+            text = f"ask {ask.id[:8]} asks for no permission. Answer it: sayso answer {ask.id[:8]}"
+            raise InvalidInput([Problem(path="ID", text=text)])
+        return cls(desks, ask)
 
+    @classmethod
+    def of_question(cls, desks: Desks, ask: Ask) -> Settling:
+        """Refuse what takes no answer as well."""
+        if ask.wanted is not None:
+            id = ask.id[:8]
+            text = f"ask {id} is a permission, which takes no answer. Decide it: sayso allow {id}, sayso deny {id}"
+            raise InvalidInput([Problem(path="ID", text=text)])
+        return cls(desks, ask)
 
-def check_permission(desks: Desks, ask: Ask) -> None:
-    """Refuse early what is no permission, or cannot be decided here."""
-    if ask.wanted is None:
-        text = f"ask {ask.id[:8]} asks for no permission. Answer it: sayso answer {ask.id[:8]}"
-        raise InvalidInput([Problem(path="ID", text=text)])
-    check_open(desks, ask)
+    # Each gives back the ask as it is once its agent has been told, or cannot be told for now.
 
+    def as_wanted(self, settlement: Sequence[Answer] | Rejection) -> Ask:
+        """Settle as the person wants it."""
+        if isinstance(settlement, Rejection):
+            return self.reject(settlement.reason)
+        return self.answer(settlement)
 
-def check_question(desks: Desks, ask: Ask) -> None:
-    """Refuse early what takes no answer, or cannot be answered here."""
-    if ask.wanted is not None:
-        short = ask.id[:8]
-        text = f"ask {short} is a permission, which takes no answer. Decide it: sayso allow {short}, sayso deny {short}"
-        raise InvalidInput([Problem(path="ID", text=text)])
-    check_open(desks, ask)
+    def answer(self, answers: Sequence[Answer]) -> Ask:
+        """Settle with answers."""
+        self._look_who_waits()
+        return self._handed_over(self._desks.asks.answer(self.ask.id, answers, self._by))
 
+    def reject(self, reason: str) -> Ask:
+        """Settle with a no: a permission is denied, everything else rejected."""
+        self._look_who_waits()
+        if self.ask.wanted is not None:
+            return self._handed_over(self._desks.permissions.deny(self.ask.id, self._by, reason))
+        return self._handed_over(self._desks.asks.reject(self.ask.id, reason, self._by))
 
-def allow(desks: Desks, ask: Ask, digest: str, scope: AllowScope | None, instead: Action | None = None) -> Ask:
-    """Allow the action with this digest, or what a person has made of it."""
-    _look_who_waits(desks)
-    by = settler(desks.config)
-    if instead is None:
-        allowed = desks.permissions.allow(ask.id, digest, by, scope)
-    else:
-        given = instead.data["input"]
-        allowed = desks.permissions.allow(ask.id, digest, by, scope, given, instead.digest)
-    desks.asks.keep_draft(ask.id, by.person, "")
-    return _handed_over(desks, allowed)
+    def allow(self, digest: str, scope: AllowScope | None, instead: Action | None = None) -> Ask:
+        """Allow the action with this digest, or what a person has made of it."""
+        self._look_who_waits()
+        permissions = self._desks.permissions
+        if instead is None:
+            allowed = permissions.allow(self.ask.id, digest, self._by, scope)
+        else:
+            given = instead.data["input"]
+            allowed = permissions.allow(self.ask.id, digest, self._by, scope, given, instead.digest)
+        return self._decided(allowed)
 
+    def allow_like(self, digest: str, rule: LikeRule) -> Ask:
+        """Allow the action with this digest, and by a rule what is like it."""
+        self._look_who_waits()
+        return self._decided(self._desks.permissions.allow_like(self.ask.id, digest, self._by, rule))
 
-def allow_like(desks: Desks, ask: Ask, digest: str, rule: LikeRule) -> Ask:
-    """Allow the action with this digest, and by a rule what is like it."""
-    _look_who_waits(desks)
-    by = settler(desks.config)
-    allowed = desks.permissions.allow_like(ask.id, digest, by, rule)
-    desks.asks.keep_draft(ask.id, by.person, "")
-    return _handed_over(desks, allowed)
+    def take_back(self) -> Ask:
+        """Take the yes back that this person gave."""
+        return self._desks.permissions.take_back(self.ask.id, self._by)
 
+    def _look_who_waits(self) -> None:
+        """A wait of a dead process is none, and the bell must hang before there is something to hear."""
+        self._desks.bell()
+        self._desks.asks.release_the_dead()
 
-def take_back(desks: Desks, ask: Ask) -> Ask:
-    """Take the yes back that this person gave."""
-    return desks.permissions.take_back(ask.id, settler(desks.config))
+    def _decided(self, allowed: Ask) -> Ask:
+        self._desks.asks.keep_draft(self.ask.id, self._by.person, "")
+        return self._handed_over(allowed)
 
-
-def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:
-    """Settle with answers."""
-    check_question(desks, ask)
-    _look_who_waits(desks)
-    return _handed_over(desks, desks.asks.answer(ask.id, answers, settler(desks.config)))
-
-
-def reject(desks: Desks, ask: Ask, reason: str) -> Ask:
-    """Settle with a no: a permission is denied, everything else rejected."""
-    check_open(desks, ask)
-    _look_who_waits(desks)
-    by = settler(desks.config)
-    if ask.wanted is not None:
-        return _handed_over(desks, desks.permissions.deny(ask.id, by, reason))
-    return _handed_over(desks, desks.asks.reject(ask.id, reason, by))
+    def _handed_over(self, settled: Ask) -> Ask:
+        """Watch the outcome being delivered, if somebody waits for it; for a short while only."""
+        ask, end = settled, time.monotonic() + HANDOVER_SECONDS
+        while ask.wait and ask.state is not State.PENDING and (left := end - time.monotonic()) > 0:
+            self._desks.bell().wait(left)
+            ask = self._desks.asks.get(ask.id)
+        # Delivered asks may have been wiped; the person still wants to see what they said.
+        return replace(settled, wait=ask.wait, delivered_at=ask.delivered_at)
 
 
 def what_happens(ask: Ask) -> str:
@@ -138,19 +150,3 @@ def what_happens(ask: Ask) -> str:
             )
             return tr(said, done=done)
     return tr("{done}. The agent is not waiting now; it will be told when it asks again.", done=done)
-
-
-def _look_who_waits(desks: Desks) -> None:
-    """A wait of a dead process is none, and the bell must hang before there is something to hear."""
-    desks.bell()
-    desks.asks.release_the_dead()
-
-
-def _handed_over(desks: Desks, settled: Ask) -> Ask:
-    """Watch the outcome being delivered, if somebody waits for it; for a short while only."""
-    ask, end = settled, time.monotonic() + HANDOVER_SECONDS
-    while ask.wait and ask.state is not State.PENDING and (left := end - time.monotonic()) > 0:
-        desks.bell().wait(left)
-        ask = desks.asks.get(ask.id)
-    # Delivered asks may have been wiped; the person still wants to see what they said.
-    return replace(settled, wait=ask.wait, delivered_at=ask.delivered_at)
