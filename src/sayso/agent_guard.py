@@ -98,10 +98,8 @@ def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName
     from sayso.running.folder import read_runner
 
     yield from (client for pid, client in servers_beside(line).items() if _serves_our_store(pid, desks.config))
-    here = this_host()
-    for ask in desks.asks.inbox(most=1000):
-        if ask.asker.pid and ask.asker.host == here:
-            yield ProcessName(pid=ask.asker.pid, started=ask.asker.started)
+    for asker in desks.asks.open_askers(this_host()):
+        yield ProcessName(pid=asker.pid, started=asker.started)
     runs = [*desks.runs.open_here(), *desks.runs.resting_here()]
     operations = desks.operations.open_here()
     for folder in [*(run.folder for run in runs), *(operation.folder for operation in operations)]:

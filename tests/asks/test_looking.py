@@ -162,6 +162,18 @@ def test_an_ask_that_another_session_has_taken_over_counts_for_that_one(desk: As
     assert (desk.open_of(AGENT), desk.open_of(heir)) == (0, 6)
 
 
+def test_who_has_asked_what_is_open_is_known_by_processes_of_one_machine(desk: AskDesk) -> None:
+    here = replace(AGENT, host="here", pid=7, started="1")
+    token = replace(here, agent="token", pid=8)
+    late = replace(here, pid=9)
+    askers = (here, here, token, late, replace(here, pid=0), replace(here, host="there"), replace(here, pid=10))
+    asks = [desk.leave(ask(f"Number {number}?", asker=asker)) for number, asker in enumerate(askers)]
+    desk.answer(asks[-1].id, RED, ANNA)
+    desk.time_out(desk.hold(ask("Number 3?", asker=late, timeout_ms=1)))
+    assert desk.open_askers("here") == {here, token, late}
+    assert desk.open_askers("nowhere") == set()
+
+
 def test_the_asks_are_counted_by_state(desk: AskDesk, clock: FakeClock) -> None:
     assert set(desk.sizes().values()) == {0}
     opened = _open(desk, clock, 4)

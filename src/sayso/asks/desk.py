@@ -369,6 +369,11 @@ class AskDesk:
         row = self._store.one("open_asks_of", put_by=asker.source)
         return int(row["size"]) if row else 0
 
+    def open_askers(self, host: str) -> set[Asker]:
+        """Who has asked what can be answered, from processes of this machine."""
+        askers = map(rows.read_asker, self._store.all("open_askers", host=host))
+        return {asker for asker in askers if asker.pid and asker.host == host}
+
     def versions(self) -> dict[str, int]:
         """The ids of all asks that can be answered, oldest first, each with its version: which have changed since one
         looked."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from sayso.asks.model import (
     Ask,
+    Asker,
     Away,
     Event,
     NewAsk,
@@ -105,6 +106,10 @@ def read(row: Row) -> Ask:
         wanted=body.get("wanted"),
         digest=body.get("digest", ""),
     )
+
+
+def read_asker(row: Row) -> Asker:
+    return asker_from_json(json.loads(row["body"])["asker"])
 
 
 def read_event(row: Row) -> Event:

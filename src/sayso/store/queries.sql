@@ -165,6 +165,10 @@ UNION ALL
 SELECT created_at, id, version FROM asks WHERE version > 0 AND {unattended}
 ORDER BY created_at, id;
 
+-- name: open_askers
+-- A token names its agent on whatever machine, and has none beside it.
+SELECT body FROM asks WHERE state IN ('pending', 'timed_out') AND host IN ('', :host);
+
 -- name: inbox_size
 SELECT count(*) AS size FROM asks WHERE state IN ('pending', 'timed_out');
 
