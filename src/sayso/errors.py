@@ -19,6 +19,7 @@ SaysoError                      exit code 1
 ├── ProtocolError               1   a message that the protocol does not allow, or that an MCP client refused
 ├── FormUnavailable             1   the client's own form cannot be had; other surfaces go on
 ├── NotificationFailed          1   a person could not be told of a question
+├── NotPublic                   1   a host that a stranger has named is on a network of ours, so it was not called
 ├── ChatFailed                  1   a chat is not there, or refuses something; the text says why
 │   └── ChatGone                    nobody is there any more whom it could tell
 ├── SignInRefused               5   a link, a session or a token that does not let anyone in
@@ -196,6 +197,10 @@ class FormUnavailable(SaysoError):
 
 class NotificationFailed(SaysoError):
     """A person could not be told of a question."""
+
+
+class NotPublic(SaysoError):
+    """A host that a stranger has named is on a network of ours, so it was not called."""
 
 
 class ChatFailed(SaysoError):

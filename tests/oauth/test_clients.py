@@ -20,7 +20,8 @@ from sayso.errors import SignInRefused
 from sayso.oauth.clients import OAuthClient, can_be_returned_to, source_of
 from sayso.oauth.documents import LONGEST, ClientDocuments
 from sayso.oauth.places import OAuthPlace, place_of
-from sayso.push.sending import Reach
+from sayso.public_hosts import Reach, is_public
+from sayso.records import replace
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,15 @@ def test_nothing_is_fetched_that_nobody_has_allowed(host: Documents) -> None:
         ClientDocuments(["*"]).client(named)
     with pytest.raises(SignInRefused, match="no address that Sayso calls"):
         ClientDocuments(["*"], host.reach).client(f"https://localhost:{host.port}/a/../b")
+    assert host.asked == []
+
+
+def test_a_host_that_leads_to_a_machine_of_ours_is_not_called_and_it_says_so(host: Documents) -> None:
+    named = host.put("/client", {})
+    with pytest.raises(SignInRefused) as refused:
+        ClientDocuments(["*"], replace(host.reach, may_reach=is_public)).client(named)
+    why = "localhost has an address that is not public"
+    assert str(refused.value) == f"The document at localhost could not be had ({why})."
     assert host.asked == []
 
 

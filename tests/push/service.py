@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.x509.oid import NameOID
 
-from sayso.push.sending import Reach
+from sayso.public_hosts import Reach
 
 WAIT = 60.0
 """Seconds after which what has not come never will."""

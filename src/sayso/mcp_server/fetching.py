@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from sayso import untrusted_json
+from sayso.http_replies import reply_in
 
 MOST_BYTES = 4 * 1024 * 1024
 _CHUNK = 64 * 1024
@@ -77,20 +77,9 @@ async def _exchanged(host: str, port: int | None, secured: bool, request: bytes)
         writer.close()
 
 
-class _Received:
-    """Bytes as what `http.client` reads from."""
-
-    def __init__(self, received: bytes) -> None:
-        self._received = received
-
-    def makefile(self, *_: object) -> io.BytesIO:
-        return io.BytesIO(self._received)
-
-
 def _parsed(received: bytes) -> Response:
-    response = http.client.HTTPResponse(_Received(received))  # type: ignore[arg-type]
     try:
-        response.begin()
+        response = reply_in(received)
         return Response(status=response.status, body=response.read())
     except http.client.HTTPException as error:
         raise OSError(f"no HTTP response ({error or type(error).__name__})") from error

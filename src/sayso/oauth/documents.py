@@ -7,16 +7,16 @@ To look at one is a request to the outside, at an address that a stranger chose.
 from __future__ import annotations
 
 import http.client
-import io
 import socket
 import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from sayso import untrusted_json
-from sayso.errors import InvalidInput, NotificationFailed, SignInRefused
+from sayso.errors import InvalidInput, NotPublic, SignInRefused
+from sayso.http_replies import reply_in
 from sayso.oauth.clients import OAuthClient, described
-from sayso.push.sending import Reach, connected, time_left
+from sayso.public_hosts import Reach, connected, time_left
 
 PATIENCE = 5.0
 """Seconds for all of it."""
@@ -73,7 +73,7 @@ class ClientDocuments:
             return described(client_id, given, vouched_by=host)
         except InvalidInput as error:
             raise SignInRefused(f"The document at {host} does not fit: {error}.") from error
-        except (OSError, ValueError, http.client.HTTPException, NotificationFailed) as error:
+        except (OSError, ValueError, http.client.HTTPException, NotPublic) as error:
             why = error or type(error).__name__
             raise SignInRefused(f"The document at {host} could not be had ({why}).") from error
 
@@ -96,8 +96,7 @@ def _get(address: str, reach: Reach) -> bytes:
             lines = (f"GET {path} HTTP/1.1", f"Host: {parts.netloc}", "Accept: application/json", "Connection: close")
             line.settimeout(time_left(ends))
             line.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
-            reply = http.client.HTTPResponse(_Whole(_read(line, ends)))  # type: ignore[arg-type]
-    reply.begin()
+            reply = reply_in(_read(line, ends))
     if reply.status != 200:
         raise http.client.HTTPException(f"it answered {reply.status}")
     return reply.read()
@@ -112,13 +111,3 @@ def _read(line: socket.socket, ends: float) -> bytes:
             return whole
         whole += more
     raise http.client.HTTPException(f"it is longer than {LONGEST:,} bytes")
-
-
-class _Whole:
-    """A reply that has been read, as a socket from which it can be read."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, _mode: str) -> io.BytesIO:
-        return io.BytesIO(self._data)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import http.client
 import logging
 import socket
-import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from io import BytesIO
 from urllib.parse import urlsplit
 
-from sayso.errors import NotificationFailed
-from sayso.push.addresses import is_public, may_be_called
+from sayso.errors import NotificationFailed, NotPublic
+from sayso.public_hosts import Reach, connected, time_left
 
 logger = logging.getLogger(__name__)
 
@@ -25,20 +23,6 @@ LONGEST_REPLY = 8192
 LONGEST_WAIT = 3600.0
 UNREACHED = 0
 """Takes the place of a status where no reply came."""
-
-
-@cache
-def _public_certificates() -> ssl.SSLContext:
-    return ssl.create_default_context()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reach:
-    """Where messages may go, and whose certificates are believed."""
-
-    may_reach: Callable[[str], bool] = is_public
-    may_call: Callable[[str], bool] = may_be_called
-    context: Callable[[], ssl.SSLContext] = _public_certificates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,25 +62,11 @@ def post(endpoint: str, headers: Mapping[str, str], body: bytes, reach: Reach) -
                 line.settimeout(time_left(ends))
                 connection.request("POST", path or "/", body, {**headers, "Connection": "close"})
                 return _reply(_head(line, ends))
+    except NotPublic as error:
+        raise NotificationFailed(f"the push service is not called: {error}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         logger.info("The push service at %s was not reached: %s", host, error or type(error).__name__)
         return PushReply(status=UNREACHED)
-
-
-def connected(host: str, port: int, reach: Reach, ends: float) -> socket.socket:
-    """A connection to an address that was looked at: a name that leads elsewhere a moment later changes nothing."""
-    found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    public = [str(address) for address in found if reach.may_reach(str(address))]
-    if not public or len(public) < len(found):
-        raise NotificationFailed(f"the push service at {host} has an address that is not public")
-    return socket.create_connection((public[0], port), timeout=time_left(ends))
-
-
-def time_left(ends: float) -> float:
-    """The seconds until then. A TimeoutError once there are none."""
-    if (left := ends - time.monotonic()) <= 0:
-        raise TimeoutError("it took too long")
-    return left
 
 
 def _head(line: socket.socket, ends: float) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
-from sayso.push.addresses import may_be_called
+from sayso.public_hosts import may_be_called
 from sayso.store import Row, Store, Transaction
 from sayso.wishes import Wishes, read_wishes
 

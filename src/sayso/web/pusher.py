@@ -32,8 +32,9 @@ from sayso.web.site import Site
 from sayso.wishes import NewsKind
 
 if TYPE_CHECKING:
+    from sayso.public_hosts import Reach
     from sayso.push.encryption import SenderKey
-    from sayso.push.sending import PushReply, Reach
+    from sayso.push.sending import PushReply
 
 logger = logging.getLogger(__name__)
 
@@ -193,8 +194,9 @@ class Pusher:
         logger.warning("A push service took a message in none of %d tries", TRIES)
 
     def _send(self, outgoing: PushToSend) -> PushReply:
+        from sayso.public_hosts import Reach
         from sayso.push.encryption import encrypted
-        from sayso.push.sending import Reach, post
+        from sayso.push.sending import post
 
         to, message = outgoing.to, outgoing.message
         body = encrypted(message.as_bytes(outgoing.waiting), to.p256dh, to.auth)

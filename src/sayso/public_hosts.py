@@ -1,29 +1,41 @@
-"""Which addresses messages may go to: a browser names them, so never to this machine or to a network behind it."""
+"""Calls to hosts that a stranger has named, a browser's push service or a client's document: only where they are
+public, so never to this machine or to a network behind it.
+"""
 
 from __future__ import annotations
 
 import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-LONGEST_ENDPOINT = 2048
+from sayso.errors import NotPublic
+
+if TYPE_CHECKING:
+    import ssl
+
+LONGEST_ADDRESS = 2048
 _OURS = ("localhost", "local", "internal")
 _UNICAST_6 = ip_network("2000::/3")
 _NAT64 = ip_network("64:ff9b::/96")
 """What a network without IPv4 makes of an IPv4 address, which is the last four bytes of it."""
 _TUNNELS = (ip_network("2001::/32"), ip_network("2002::/16"))
-"""Teredo and 6to4, which lead to an IPv4 address that they hold. No push service is behind one."""
+"""Teredo and 6to4, which lead to an IPv4 address that they hold. No service is behind one."""
 _ANY_PORT = 9
 
 
-def may_be_called(endpoint: str) -> bool:
-    """Whether an address can be that of a push service, by its form. Where its name leads is seen before each call."""
+def may_be_called(url: str) -> bool:
+    """Whether this can be called, by its form. Where its name leads is seen before each call."""
     try:
-        parts = urlsplit(endpoint)
+        parts = urlsplit(url)
         host, port = (parts.hostname or "").removesuffix("."), parts.port
     except ValueError:
         return False
-    plain = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint and len(endpoint) <= LONGEST_ENDPOINT
+    plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= LONGEST_ADDRESS
     if not plain or parts.scheme != "https" or not host or port == 0 or "@" in parts.netloc:
         return False
     try:
@@ -58,3 +70,35 @@ def is_of_this_machine(address: str) -> bool:
             return ip_address(line.getsockname()[0]) == ip_address(address)
     except OSError:  # no way leads there
         return False
+
+
+@cache
+def _public_certificates() -> ssl.SSLContext:
+    import ssl  # whoever only looks at an address has no use for it
+
+    return ssl.create_default_context()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """Where calls may go, and whose certificates are believed."""
+
+    may_reach: Callable[[str], bool] = is_public
+    may_call: Callable[[str], bool] = may_be_called
+    context: Callable[[], ssl.SSLContext] = _public_certificates
+
+
+def connected(host: str, port: int, reach: Reach, ends: float) -> socket.socket:
+    """A connection to an address that was looked at: a name that leads elsewhere a moment later changes nothing."""
+    found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    public = [str(address) for address in found if reach.may_reach(str(address))]
+    if not public or len(public) < len(found):
+        raise NotPublic(f"{host} has an address that is not public")
+    return socket.create_connection((public[0], port), timeout=time_left(ends))
+
+
+def time_left(ends: float) -> float:
+    """The seconds until then. A TimeoutError once there are none."""
+    if (left := ends - time.monotonic()) <= 0:
+        raise TimeoutError("it took too long")
+    return left
