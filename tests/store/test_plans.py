@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -162,17 +163,31 @@ def _sqlite_with(file: Path, ended: int, pending: int = PENDING) -> Path:
 )
 def test_a_query_uses_its_index(file: Path, query: str, index: str) -> None:
     with closing(sqlite3.connect(file)) as connection:
-        rows = connection.execute(f"EXPLAIN QUERY PLAN {queries()[query]}", PARAMETERS[query]).fetchall()
-    plan = "\n".join(row[3] for row in rows)
+        plan = "\n".join(_plan(connection, queries()[query], PARAMETERS[query]))
     assert index in plan, plan
     assert "SCAN asks\n" not in plan + "\n", plan
+
+
+def test_every_index_is_used_by_some_query(tmp_path: Path) -> None:
+    """One that none uses is written with every change for nothing."""
+    SqliteStore(tmp_path / "sayso.db").close()
+    with closing(sqlite3.connect(tmp_path / "sayso.db")) as connection:
+        made = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+        indexes = {name for (name,) in connection.execute(made)}
+        plans = [step for query in queries().values() for step in _plan(connection, query)]
+    assert {name for name in indexes if not any(name in step.split() for step in plans)} == set()
+
+
+def _plan(connection: sqlite3.Connection, query: str, given: Mapping[str, object] | None = None) -> list[str]:
+    values = given or dict.fromkeys(re.findall(r":(\w+)", query))
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
 
 
 @pytest.mark.parametrize("query", ["inbox_unattended", "inbox_attended", "history"])
 def test_a_page_needs_no_sorting(file: Path, query: str) -> None:
     with closing(sqlite3.connect(file)) as connection:
-        rows = connection.execute(f"EXPLAIN QUERY PLAN {queries()[query]}", PARAMETERS[query]).fetchall()
-    assert not [row for row in rows if "TEMP B-TREE" in row[3]]
+        plan = _plan(connection, queries()[query], PARAMETERS[query])
+    assert not [step for step in plan if "TEMP B-TREE" in step]
 
 
 @pytest.fixture(scope="module")

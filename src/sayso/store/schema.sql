@@ -312,7 +312,6 @@ CREATE TABLE operations (
 );
 
 CREATE INDEX operations_open ON operations (created_at, id) WHERE ended_at IS NULL;
-CREATE INDEX operations_locks ON operations (lock_name, project, host, created_at) WHERE lock_name IS NOT NULL AND ended_at IS NULL;
 CREATE INDEX operations_recent ON operations (created_at, id);
 CREATE INDEX operations_ended ON operations (ended_at, id) WHERE ended_at IS NOT NULL;
 CREATE INDEX operations_undelivered ON operations (client, project, ended_at) WHERE ended_at IS NOT NULL AND delivered_at IS NULL;
