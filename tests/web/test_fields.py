@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sayso.web import fields
-from sayso.web.fields import Fields, Intake, SentFile, read_form_with_files
+from sayso.web.fields import Fields, Intake, SentFile, read_form
 
 EDGE = "----edge'()+_,./:=?-"
 
@@ -28,7 +28,7 @@ def read(body: bytes, sent: str = f'multipart/form-data; boundary="{EDGE}"', ste
         return {"type": "http.request", "body": piece, "more_body": bool(piece)}
 
     scope = {"type": "http", "method": "POST", "headers": [(b"content-type", sent.encode())]}
-    return asyncio.run(read_form_with_files(Request(scope, receive)))
+    return asyncio.run(read_form(Request(scope, receive)))
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import pytest
+from starlette.routing import Route
 from tests.e2e.clients.process import wait_until
 from tests.permissions.test_desk import PUSH
 from tests.web.house import USER, WAIT, House, Reply, confirm, new_ask, new_house, text
@@ -25,6 +26,7 @@ from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.permissions.action import asking
+from sayso.web.app import all_routes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,9 @@ def sign_in(house: House, user: str) -> Browser:
 PAGES = ("/", "/history", "/commands", "/settings", "/asks/{ask}", "/asks/{ask}/questions/0")
 ACTIONS = ("/asks/{ask}", "/asks/{ask}/draft", "/settings", "/settings/device", "/sign-out")
 CALLS = ("/api/me", "/api/asks", "/api/operations", "/api/history", "/api/asks/{ask}", "/api/asks/{ask}/events")
+
+FROM_STRANGERS = ("/sign-in", "/oauth/register", "/oauth/token", "/oauth/revoke")
+"""Where nobody is signed in yet, or a program is."""
 
 
 # Who
@@ -106,6 +111,26 @@ def test_without_the_sessions_csrf_token_an_action_is_refused(
     assert reply.status == 403
     assert "This form was not made for your session" in reply.text
     assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_each_address_that_changes_something_asks_who_sends_it_and_for_their_csrf_token(
+    house: House, ada: Browser, ask: Ask
+) -> None:
+    form, addresses = {"csrf": "0" * 64}, list(changing(ask))
+    assert len(addresses) > 50
+    for method, path in addresses:
+        by_strangers = house.web.call(method, path, form=form)
+        without_token = house.web.call(method, path, form=form, cookie=ada.cookie)
+        assert (by_strangers.status, without_token.status) == (401, 403), path
+
+
+def changing(ask: Ask) -> Iterator[tuple[str, str]]:
+    """What a signed-in browser can send to, by method and path. What is named in a path need not be there: it is looked
+    for once it is known who asks."""
+    for route in all_routes():
+        if isinstance(route, Route) and route.path not in FROM_STRANGERS:
+            path = re.sub(r"{\w+(:int)?}", lambda name: "1" if name[1] else ask.id, route.path)
+            yield from ((method, path) for method in sorted(route.methods or ()) if method not in ("GET", "HEAD"))
 
 
 def test_the_csrf_token_of_another_session_is_refused(house: House, ada: Browser, ask: Ask) -> None:

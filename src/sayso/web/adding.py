@@ -19,9 +19,9 @@ from sayso.text import one_line
 from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.refusal import status_of
-from sayso.web.sessions import Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import site_of
-from sayso.web.talk import form_of, may_add_projects, supervisor_of
+from sayso.web.talk import may_add_projects, supervisor_of
 
 _FIELDS = {
     "folder": "The folder",
@@ -44,7 +44,7 @@ async def show(request: Request) -> Response:
 
 
 async def add(request: Request) -> Response:
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     _check_may_add(request, visitor)
     options = Options(
         agent=fields.one("agent"),

@@ -24,9 +24,9 @@ from sayso.web.changes import AMONG_OTHERS, ShownChanges, ShownFile, draw, shado
 from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.refusal import status_of
-from sayso.web.sessions import Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import site_of
-from sayso.web.talk import form_of, supervisor_of, turns_of
+from sayso.web.talk import supervisor_of, turns_of
 
 _WANTED = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 _MOST_NAMES = 5
@@ -52,7 +52,7 @@ async def show_revert(request: Request) -> Response:
 
 
 async def put_back(request: Request) -> Response:
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     supervisor = supervisor_of(request)
     try:
@@ -64,7 +64,7 @@ async def put_back(request: Request) -> Response:
 
 async def take_back(request: Request) -> Response:
     """Undo the latest revert."""
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     try:
         done = await site_of(request).read(_take_back, supervisor_of(request), run, fields.one("revert"))
@@ -74,7 +74,7 @@ async def take_back(request: Request) -> Response:
 
 
 async def commit_chosen(request: Request) -> Response:
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     message = fields.one("message")
     try:
@@ -86,7 +86,7 @@ async def commit_chosen(request: Request) -> Response:
 
 async def merge(request: Request) -> Response:
     """Merge the conversation's worktree into the branch that it came from."""
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     try:
         done = await site_of(request).read(_merge, supervisor_of(request), run, fields.one("digest"))
@@ -101,7 +101,7 @@ async def show_discard(request: Request) -> Response:
 
 
 async def discard(request: Request) -> Response:
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     try:
         await site_of(request).read(_discard, supervisor_of(request), run, fields.one("digest"))

@@ -21,10 +21,9 @@ from sayso.running.capture import STREAMS
 from sayso.running.excerpt import FoundInBoth
 from sayso.running.output import OutputLines
 from sayso.trust import real
-from sayso.web.fields import read_form
 from sayso.web.pages import page
 from sayso.web.printed import is_numbered
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 
 SHOWN_BYTES = 1 << 16
@@ -91,8 +90,8 @@ async def show(request: Request) -> Response:
 
 async def cancel(request: Request) -> Response:
     """Have it stopped, with every process it has started."""
-    visitor, site = await required_browser(request), site_of(request)
-    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    visitor, _ = await sent_form(request)
+    site = site_of(request)
     operation = await _operation(request, visitor)
     await site.do(site.reader.cancel, operation, f"{visitor.user} in the {visitor.surface}")
     return RedirectResponse(f"/commands/{operation.id}", 303)

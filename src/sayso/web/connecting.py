@@ -25,10 +25,10 @@ from sayso.oauth.places import MCP, RESOURCE_METADATA, SERVER_METADATA, OAuthPla
 from sayso.protocol.seal import Signed
 from sayso.waiting_room import CONNECTED, MOST_WAITING, REFUSED, WaitingRequest
 from sayso.web.events import News
-from sayso.web.fields import read_form, read_strangers_body
+from sayso.web.fields import read_strangers_body
 from sayso.web.pages import page
 from sayso.web.security import CONTENT_POLICY
-from sayso.web.sessions import CSRF_FIELD, Visitor, form_token, is_home, required_browser, set_form_token
+from sayso.web.sessions import Visitor, form_token, is_home, required_browser, sent_form, set_form_token
 from sayso.web.site import Site, site_of
 
 if TYPE_CHECKING:
@@ -272,17 +272,15 @@ async def _ask(request: Request, visitor: Visitor, issuer: str, query: str, wait
 
 async def send_away(request: Request) -> Response:
     """A person wants none of those that wait. The browser goes nowhere, and the programs hear nothing."""
-    visitor = await required_browser(request)
-    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    await sent_form(request)
     await site_of(request).do(desk_of(request).waiting.clear)
     return RedirectResponse("/settings#connections", 303)
 
 
 async def decide(request: Request) -> Response:
     """What a person said. The browser goes back to the program, with a code or with a no."""
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     desk = desk_of(request)
     issuer, query, waiting = desk.opened(visitor, fields.one("sealed"))
     said = fields.one("said")
@@ -298,9 +296,8 @@ async def decide(request: Request) -> Response:
 
 
 async def disconnect(request: Request) -> Response:
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     await site.do(site.desks.connections.end, fields.one("connection"), visitor.user)
     return RedirectResponse("/settings?disconnected=1#connections", 303)
 

@@ -27,9 +27,8 @@ from sayso.records import replace
 from sayso.web.boards import PAGE, Drawing, OpenStream, SeenByPerson, StreamBoard
 from sayso.web.conversations import Conversations
 from sayso.web.event_stream import BEAT, BEAT_EVENT, BYE_EVENT, OPENING, event_stream
-from sayso.web.fields import read_form
 from sayso.web.glances import Glances, SessionNews
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 from sayso.web.snoozing import snoozed_by
 from sayso.web.tabs import GRACE, Tabs, Told, told
@@ -305,9 +304,7 @@ async def events(request: Request) -> Response:
 
 async def sight(request: Request) -> Response:
     """A tab tells whether somebody can be looking at it."""
-    visitor = await required_browser(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
     news: News = request.app.state.news
     await news.note(visitor, told(fields))
     return Response(status_code=204)

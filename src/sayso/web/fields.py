@@ -89,13 +89,9 @@ def _too_long(most: int) -> HTTPException:
 
 
 async def read_form(request: Request) -> Fields:
-    return await _form(request, read_body)
-
-
-async def read_form_with_files(request: Request) -> Fields:
-    """The same, also where files are sent along."""
+    """The form of somebody whose session is known, and the files that were sent along."""
     if _type_of(request) != _WITH_FILES:
-        return await read_form(request)
+        return await _form(request, read_body)
     body = _of_known(request)
     limits = {"max_files": MOST_FILES, "max_fields": MOST_FIELDS, "max_part_size": MOST_BYTES}
     try:

@@ -21,9 +21,9 @@ from sayso.dialects.outcomes import attachment_data
 from sayso.errors import InvalidInput, SaysoError
 from sayso.pictures import media_type
 from sayso.records import replace
-from sayso.web.fields import Fields, read_form_with_files
+from sayso.web.fields import Fields
 from sayso.web.refusal import error_data, in_words, status_of
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -45,12 +45,11 @@ def routes() -> list[BaseRoute]:
 
 async def add(request: Request) -> Response:
     """Keep what a page sends as soon as it is chosen, so that the answer itself is short and nothing is sent twice."""
-    visitor, site = await required_browser(request), site_of(request)
+    site = site_of(request)
     try:
-        fields = await read_form_with_files(request)
+        visitor, fields = await sent_form(request)
     except HTTPException as error:
         return JSONResponse(error_data(error.detail), error.status_code, error.headers)
-    visitor.check_form(fields.one(CSRF_FIELD))
     ask = await site.ask(request.path_params["ask"], visitor.user)
     try:
         work, sent_files = site.desk.add_attachment, fields.files("file")

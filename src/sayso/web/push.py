@@ -7,12 +7,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from sayso.errors import InvalidInput
-from sayso.web.fields import Fields, read_form
 from sayso.web.pusher import Pusher, can_push
 from sayso.web.refusal import in_words
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import required_browser, sent_form
 from sayso.web.settings import settings_page
-from sayso.web.site import Site, site_of
+from sayso.web.site import site_of
 from sayso.web.wishing import RefusedWishes, read_wishes_form
 
 NEEDS_PACKAGE = "Push needs one more package. Install Sayso again, with '.[push]' in place of the dot."
@@ -29,7 +28,8 @@ async def about(request: Request) -> Response:
 
 
 async def subscribe(request: Request) -> Response:
-    visitor, site, fields = await _form(request)
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     if not can_push():
         raise HTTPException(501, NEEDS_PACKAGE)
     given = [fields.one(name) for name in ("endpoint", "p256dh", "auth", "zone")]
@@ -39,7 +39,8 @@ async def subscribe(request: Request) -> Response:
 
 async def wish(request: Request) -> Response:
     """Keep what this browser wants to be told of, and when not."""
-    visitor, site, fields = await _form(request)
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     wishes = read_wishes_form(fields)
     try:
         await site.do(site.desks.pushes.wish, visitor.session, wishes)
@@ -49,13 +50,7 @@ async def wish(request: Request) -> Response:
 
 
 async def end(request: Request) -> Response:
-    visitor, site, fields = await _form(request)
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     await site.do(site.desks.pushes.end, fields.one("session") or visitor.session, visitor.user)
     return RedirectResponse("/settings?push=ended#push", 303)
-
-
-async def _form(request: Request) -> tuple[Visitor, Site, Fields]:
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
-    return visitor, site, fields

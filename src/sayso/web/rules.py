@@ -34,9 +34,9 @@ from sayso.rules.places import RuleLevel, rules_places
 from sayso.rules.rule import Rule, RulesFile
 from sayso.text import exact, exact_diff, one_line
 from sayso.web.diff_block import diff_block
-from sayso.web.fields import Fields, read_form
+from sayso.web.fields import Fields
 from sayso.web.pages import page
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 
 LOOK, SAVE, REMOVE = "look", "save", "remove"
@@ -139,16 +139,16 @@ class RulesWording:
 
 
 async def show_edit(request: Request) -> Response:
-    visitor, site = await _owner(request)
+    visitor = await required_browser(request)
+    site = _owners_site(request, visitor)
     own = await site.do(site.permissions.own_rules.read)
     return await _edit_page(request, visitor, own, EditedRules(own=own, text=own.text), fresh=True)
 
 
 async def edit(request: Request) -> Response:
     """Show what a text would change, or save it."""
-    visitor, site = await _owner(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = _owners_site(request, visitor)
     own = await site.do(site.permissions.own_rules.read)
     if fields.one("settle") == REMOVE:
         return await _remove(request, visitor, own, fields)
@@ -171,21 +171,20 @@ async def edit(request: Request) -> Response:
 
 async def end_given(request: Request) -> Response:
     """End a rule that holds for one session."""
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     for rule in await site.do(site.permissions.session_rules):
         if rule.id == fields.one("rule") and rule.owner in ("", visitor.user):
             await site.do(site.permissions.end_session_rule, rule, visitor.settler)
     return RedirectResponse("/rules?ended=1", 303)
 
 
-async def _owner(request: Request) -> tuple[Visitor, Site]:
-    """The person whose rules these are. Nobody else can even look at the text."""
-    visitor, site = await required_browser(request), site_of(request)
+def _owners_site(request: Request, visitor: Visitor) -> Site:
+    """The site, for the person whose rules these are. Nobody else can even look at the text."""
+    site = site_of(request)
     if not site.permissions.own_rules.is_of(visitor.user):
         raise HTTPException(403, NOT_YOURS.format(owner=site.config.person))
-    return visitor, site
+    return site
 
 
 async def _remove(request: Request, visitor: Visitor, own: OwnFile, fields: Fields) -> Response:

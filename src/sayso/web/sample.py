@@ -14,8 +14,7 @@ from sayso.asks.desk import Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
 from sayso.bridge import BackgroundTasks, Patience, seen_through
 from sayso.web.events import News
-from sayso.web.fields import read_form
-from sayso.web.sessions import CSRF_FIELD, required_browser
+from sayso.web.sessions import sent_form
 from sayso.web.site import Site
 
 TOOL = "sample question"
@@ -71,8 +70,7 @@ class Samples:
 
 
 async def ask(request: Request) -> Response:
-    visitor = await required_browser(request)
-    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    visitor, _ = await sent_form(request)
     samples: Samples = request.app.state.samples
     await samples.ask(visitor.user)
     return RedirectResponse("/", 303)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sayso.accounts import SESSION_LIFE, Session
 from sayso.asks.model import Settler
-from sayso.web.fields import CHECK_AGAIN
+from sayso.web.fields import CHECK_AGAIN, Fields, read_form
 from sayso.web.private_path import door_of
 from sayso.web.site import site_of
 
@@ -122,6 +122,14 @@ async def required_browser(request: Request) -> Visitor:
     if visitor := await browser(request):
         return visitor
     raise HTTPException(401, "You are not signed in.", _CHALLENGE)
+
+
+async def sent_form(request: Request) -> tuple[Visitor, Fields]:
+    """Who has sent a form of a page, and what it says. One that was not made for their session is refused here."""
+    visitor = await required_browser(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    return visitor, fields
 
 
 async def required_caller(request: Request) -> Visitor:

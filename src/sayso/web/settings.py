@@ -13,12 +13,11 @@ from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.chats.desk import CODE_LIFE, TOLD
 from sayso.chats.linking import Invitation
 from sayso.oauth import can_sign_in
-from sayso.web.fields import read_form
 from sayso.web.pages import LOOK_COOKIE, LOOK_LIFE, appearance, page
 from sayso.web.pusher import can_push
 from sayso.web.security import is_loopback
 from sayso.web.serve import address
-from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
+from sayso.web.sessions import Visitor, home_of, required_browser, sent_form
 from sayso.web.site import site_of
 from sayso.web.whereabouts import UNTIL, delegation_of, stand_ins
 from sayso.web.wishing import KINDS, RefusedWishes
@@ -41,9 +40,7 @@ async def show_again(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Keep the look in this browser; nothing else is touched."""
-    visitor = await required_browser(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    _, fields = await sent_form(request)
     look = appearance(fields.one("theme"), fields.one("after"), fields.one("keys"))
     response = RedirectResponse("/settings?saved=1", 303)
     response.set_cookie(
@@ -60,8 +57,8 @@ async def change(request: Request) -> Response:
 
 async def another_device(request: Request) -> Response:
     """A one-time link for the same person, to be scanned with a phone."""
-    visitor, site = await required_browser(request), site_of(request)
-    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    visitor, _ = await sent_form(request)
+    site = site_of(request)
     secret = await site.do(site.accounts.make_link, visitor.user)
     return await settings_page(request, visitor, link=f"{_reachable(request)}/sign-in?link={secret}")
 
@@ -77,9 +74,8 @@ def _reachable(request: Request) -> str:
 
 async def end_session(request: Request) -> Response:
     """Sign out one of the places where this person is signed in."""
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     await site.do(site.accounts.end_session, fields.one("session"), visitor.user)
     return RedirectResponse("/settings?ended=1#sessions", 303)
 

@@ -12,7 +12,7 @@ from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
 from sayso.failures import Failures
 from sayso.web.events import News
-from sayso.web.fields import read_form, read_strangers_form
+from sayso.web.fields import read_strangers_form
 from sayso.web.pages import page
 from sayso.web.private_path import own_path
 from sayso.web.sessions import (
@@ -24,7 +24,7 @@ from sayso.web.sessions import (
     home_elsewhere,
     home_of,
     is_home,
-    required_browser,
+    sent_form,
     set_form_token,
     set_session,
 )
@@ -62,8 +62,7 @@ async def sign_in(request: Request) -> Response:
 
 
 async def sign_out(request: Request) -> Response:
-    visitor = await required_browser(request)
-    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    visitor, _ = await sent_form(request)
     site, news = site_of(request), request.app.state.news
     assert isinstance(news, News)
     await site.do(site.accounts.sign_out, visitor.secret)

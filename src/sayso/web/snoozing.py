@@ -15,9 +15,9 @@ from sayso.asks.snoozing import Snoozed
 from sayso.clock import now_ms
 from sayso.moments import local, milliseconds, moment
 from sayso.web.boards import PAGE
-from sayso.web.fields import Fields, read_form
+from sayso.web.fields import Fields
 from sayso.web.pages import page
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 
 _DAY = timedelta(days=1)
@@ -36,23 +36,18 @@ async def show_list(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Put one ask off, or back."""
-    visitor, site, fields = await _form(request)
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     ask = await site.ask(request.path_params["ask"], visitor.user)
     return await _changed(site, visitor, [ask], fields)
 
 
 async def change_crowd(request: Request) -> Response:
     """The same with all that one agent has open."""
-    visitor, site, fields = await _form(request)
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     name = request.path_params["crowd"]
     return await _changed(site, visitor, await site.do(_asks_of, site, visitor.user, name), fields)
-
-
-async def _form(request: Request) -> tuple[Visitor, Site, Fields]:
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
-    return visitor, site, fields
 
 
 async def _changed(site: Site, visitor: Visitor, asks: list[Ask], fields: Fields) -> Response:

@@ -12,7 +12,7 @@ from sayso.errors import CalledOff, InvalidInput, NotFound, Problem, RunGoesOn, 
 from sayso.records import replace
 from sayso.text import one_line
 from sayso.web import agents, talk
-from sayso.web.sessions import Visitor
+from sayso.web.sessions import Visitor, sent_form
 from sayso.web.site import site_of
 
 
@@ -26,7 +26,7 @@ def routes() -> list[Route]:
 async def take_over(request: Request) -> Response:
     """Go on here from what was said in a terminal: in a conversation of its own, or the one that was handed back. With
     a message, or without one: then its agent is there when the first one comes."""
-    visitor, fields = await talk.form_of(request)
+    visitor, fields = await sent_form(request)
     prompt, attempt = fields.one("prompt"), visitor.attempt(fields.one("attempt"))
     agent = await agents.found(request, visitor)
     try:
@@ -73,7 +73,7 @@ def _title(takeover: Takeover) -> str:
 
 async def hand_back(request: Request) -> Response:
     """Let go of a conversation, so that a terminal can go on with it."""
-    visitor, _ = await talk.form_of(request)
+    visitor, _ = await sent_form(request)
     run = (await talk.turns_of(request, visitor))[-1]
     try:
         await talk.supervisor_of(request).hand_back(run)

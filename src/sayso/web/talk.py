@@ -52,11 +52,11 @@ from sayso.records import replace
 from sayso.web import talk_wording
 from sayso.web.beside_talk import BesideReader
 from sayso.web.conversations import ConversationPage, Conversations
-from sayso.web.fields import Fields, read_form_with_files
+from sayso.web.fields import Fields
 from sayso.web.glances import agents_at_work
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 from sayso.web.start_form import check_choices, start_form
 from sayso.web.talk_wording import AS_PROJECT
@@ -91,7 +91,7 @@ async def show_all(request: Request) -> Response:
 
 async def begin(request: Request) -> Response:
     """Start a conversation in one of this person's projects."""
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     supervisor, prompt = supervisor_of(request), fields.one("prompt")
     try:
         project = await project_of(request, visitor, fields.one("project"))
@@ -136,7 +136,7 @@ async def show(request: Request) -> Response:
 
 async def go_on(request: Request) -> Response:
     """A message to an agent at work, at once or when it is done; else the next turn of the conversation."""
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     turns, prompt = await turns_of(request, visitor), fields.one("prompt")
     try:
         project = await project_of(request, visitor, str(turns[-1].project.id))
@@ -158,7 +158,7 @@ async def go_on(request: Request) -> Response:
 
 async def interrupt(request: Request) -> Response:
     """Have the agent stop what it does, and stay."""
-    visitor, _ = await form_of(request)
+    visitor, _ = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     if is_at_work(run) and run.to_copy:
         # Nothing was said to it yet: what waits for the terminal is taken back.
@@ -169,7 +169,7 @@ async def interrupt(request: Request) -> Response:
 
 async def choose(request: Request) -> Response:
     """The permission mode and the model for the rest of the conversation: at once, if the agent is at work."""
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     try:
         choices = _choices(run, await offers_in(request, run.project), fields)
@@ -193,7 +193,7 @@ def _choose_for_next(runs: RunDesk, run: Run, said: Spoken) -> None:
 
 async def rename(request: Request) -> Response:
     """Call a conversation something else; by nothing, as it began."""
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     await site_of(request).do(supervisor_of(request).runs.marks.name, run.conversation, fields.one("title"))
     return done(request, run)
@@ -201,7 +201,7 @@ async def rename(request: Request) -> Response:
 
 async def archive(request: Request) -> Response:
     """Put a conversation away, or back into the list."""
-    visitor, fields = await form_of(request)
+    visitor, fields = await sent_form(request)
     run, marks = (await turns_of(request, visitor))[-1], supervisor_of(request).runs.marks
     if fields.one("do") == "bring back":
         await site_of(request).do(marks.bring_back, run.conversation)
@@ -248,7 +248,7 @@ async def said_to(
 
 async def stop(request: Request) -> Response:
     """End the agent, in this person's name."""
-    visitor, _ = await form_of(request)
+    visitor, _ = await sent_form(request)
     run = (await turns_of(request, visitor))[-1]
     if run.choices.joins and await said_to(request, visitor, run, Spoken(what=Saying.INTERRUPT)):
         # Its agent is the terminal's: what can be ended from here is the turn.
@@ -379,13 +379,6 @@ def transcript_of(request: Request, visitor: Visitor) -> Transcript:
 
 
 # What a request is about
-
-
-async def form_of(request: Request) -> tuple[Visitor, Fields]:
-    visitor = await required_browser(request)
-    fields = await read_form_with_files(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
-    return visitor, fields
 
 
 async def turns_of(request: Request, visitor: Visitor) -> list[Run]:

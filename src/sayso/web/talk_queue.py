@@ -12,7 +12,7 @@ from sayso.errors import InvalidInput, NotFound, RunGoesOn, TooManyRuns
 from sayso.web import talk
 from sayso.web.fields import Fields
 from sayso.web.refusal import error_data, status_of
-from sayso.web.sessions import Visitor
+from sayso.web.sessions import Visitor, sent_form
 from sayso.web.site import site_of
 
 
@@ -21,7 +21,7 @@ def routes() -> list[Route]:
 
 
 async def change(request: Request) -> Response:
-    visitor, fields = await talk.form_of(request)
+    visitor, fields = await sent_form(request)
     run, message = (await talk.turns_of(request, visitor))[-1], str(request.path_params["message"])
     try:
         await _done_with(request, visitor, fields, run, message)

@@ -23,7 +23,7 @@ from sayso.web import files
 from sayso.web.boards import PAGE
 from sayso.web.entries import ANSWER_BEGUN, check, contradiction, from_form, is_answer
 from sayso.web.events import News
-from sayso.web.fields import Fields, read_form_with_files
+from sayso.web.fields import Fields
 from sayso.web.pages import fragment, look_of, page
 from sayso.web.permission_card import (
     AS_ASKED,
@@ -40,7 +40,7 @@ from sayso.web.permission_card import (
     refusal,
     wanted_scope,
 )
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 from sayso.web.snoozing import snoozed_by
 from sayso.web.wording import goes_on_with, how_many_found, too_late
@@ -293,9 +293,8 @@ def _is_what_was_allowed(ask: Ask, edit: str | None) -> bool:
 
 async def form_of(request: Request) -> tuple[Visitor, Site, Ask, Fields]:
     """Who sent a form about which ask, and what it says."""
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form_with_files(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     return visitor, site, await site.ask(request.path_params["ask"], visitor.user), fields
 
 

@@ -13,8 +13,7 @@ from sayso.moments import local, milliseconds, moment
 from sayso.permissions.delegations import Delegation
 from sayso.presence import Whereabouts
 from sayso.text import iso_time
-from sayso.web.fields import read_form
-from sayso.web.sessions import CSRF_FIELD, required_browser
+from sayso.web.sessions import sent_form
 from sayso.web.site import Site, site_of
 
 UNTIL = {"1d": "for a day", "3d": "for three days", "monday": "until Monday, 8:00", "7d": "for a week"}
@@ -22,9 +21,8 @@ UNTIL = {"1d": "for a day", "3d": "for three days", "monday": "until Monday, 8:0
 
 
 async def change(request: Request) -> Response:
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     ways = {"away": site.desks.presence.go_away, "back": site.desks.presence.come_back}
     said = fields.one("said")
     if said not in ways:
@@ -37,9 +35,8 @@ async def change(request: Request) -> Response:
 
 async def delegate(request: Request) -> Response:
     """Let somebody decide in this person's place, or nobody any more."""
-    visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
+    visitor, fields = await sent_form(request)
+    site = site_of(request)
     if fields.one("said") == "end":
         await site.do(site.permissions.end_delegation, visitor.user)
         return RedirectResponse("/settings#stand-in", 303)
