@@ -130,16 +130,12 @@ def _deleted(history: History, secret: Ask) -> None:
     history.desk.forget(secret.id, secret.tool)
 
 
-def _deleted_with_all_of_its_tool(history: History, secret: Ask) -> None:
-    history.desk.forget_unattended(secret.tool)
-
-
 def _wiped(history: History, secret: Ask) -> None:
     desk = AskDesk(history.store, keeps_history=lambda _: False, clock=history._clock)
     desk.lapse(secret.id)
 
 
-@pytest.mark.parametrize("go", [_deleted, _deleted_with_all_of_its_tool, _wiped])
+@pytest.mark.parametrize("go", [_deleted, _wiped])
 def test_nothing_of_what_is_deleted_or_wiped_stays_in_the_index(
     history: History, go: Callable[[History, Ask], None]
 ) -> None:

@@ -178,6 +178,12 @@ def test_every_index_is_used_by_some_query(tmp_path: Path) -> None:
     assert {name for name in indexes if not any(name in step.split() for step in plans)} == set()
 
 
+def test_no_query_reads_through_all_asks(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(_sqlite_with(tmp_path / "sayso.db", FEW))) as connection:
+        plans = {name: _plan(connection, query) for name, query in queries().items()}
+    assert not [name for name, plan in plans.items() if "SCAN asks" in plan]
+
+
 def _plan(connection: sqlite3.Connection, query: str, given: Mapping[str, object] | None = None) -> list[str]:
     values = given or dict.fromkeys(re.findall(r":(\w+)", query))
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]

@@ -610,16 +610,6 @@ class AskDesk:
 
         self.change(work)
 
-    def forget_unattended(self, tool: str) -> None:
-        """Delete all that this tool has asked and nobody waits for. Never a permission."""
-
-        def work(table: AskTable) -> None:
-            for row in table.tx.all("ended_asks_of_tool", tool=tool):
-                table.unindex_ask(row["id"], row["ended_at"])
-            table.tx.run("delete_unattended", tool=tool)
-
-        self.change(work)
-
     def clean_up(self, keep: Retention, ending: threading.Event | None = None) -> CleanedUp:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;
         the rest is left for another time once `ending` is set."""

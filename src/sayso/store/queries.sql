@@ -244,9 +244,6 @@ DELETE FROM history_grams WHERE block = :block;
 -- name: drop_history_members
 DELETE FROM history_members WHERE number >= :first AND number < :beyond;
 
--- name: ended_asks_of_tool
-SELECT id, ended_at FROM asks WHERE tool = :tool AND ended_at IS NOT NULL AND permission = 0;
-
 -- name: undelivered
 SELECT * FROM asks
 WHERE client = :client AND project = :project AND agent = :agent AND host = :host
@@ -325,9 +322,6 @@ DELETE FROM asks WHERE id IN (
 
 -- name: delete_ask
 DELETE FROM asks WHERE id = :id AND tool = :tool AND permission = 0;
-
--- name: delete_unattended
-DELETE FROM asks WHERE tool = :tool AND wait_id IS NULL AND permission = 0;
 
 -- name: put_draft
 INSERT INTO drafts (ask_id, person, body, changed_at) VALUES (:ask_id, :person, :body, :now)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import chain
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -51,10 +52,15 @@ class Samples:
     def _opened(self, user: str) -> Held | None:
         desk = self._site.desk
         desk.release_the_dead()
-        # What a server that was killed has left behind.
-        desk.forget_unattended(TOOL)
-        if any(ask.tool == TOOL for ask in desk.inbox(person=user, search=QUESTION.text)):
+        # Found by the search, which keeps nobody from writing, however much has ended.
+        found = (desk.inbox(person=user, search=QUESTION.text), desk.history(person=user, search=QUESTION.text))
+        samples = [ask for ask in chain(*found) if ask.tool == TOOL]
+        if any(ask.attended for ask in samples):
             return None
+        # What they have answered already, or a server that was killed has left behind.
+        for ask in samples:
+            if ask.wait is None:
+                desk.forget(ask.id, TOOL)
         asker = Asker(client="Sayso sample", owner=user, session=user)
         return desk.hold(NewAsk(tool=TOOL, questions=(QUESTION,), asker=asker))
 
