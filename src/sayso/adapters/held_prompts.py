@@ -83,14 +83,16 @@ class HeldPrompts:
         notify(config, opened.ask)
 
     def _asker(self, who: AskingSession) -> Asker:
-        from sayso.gates.asker import session_of
+        from sayso.asks.askers import asker_here
         from sayso.processes import name_of
 
         config, desks = self._desks
         run = desks.runs.on_line(os.environ.get(RUN_VARIABLE, ""))
         if run is None:
             raise NotFound("The conversation of this agent is not in the store")
-        asker = session_of(who.client, who.version, who.session, name_of(who.pid), config)
+        asker = asker_here(
+            name_of(who.pid), config.project_name, client=who.client, version=who.version, session=who.session
+        )
         return replace(asker, owner=run.user, run=run.id)
 
     def _show_in_run(self, run: str, ask: Ask) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from sayso import __version__
+from sayso.asks.askers import asker_here
 from sayso.asks.desk import Held
 from sayso.asks.model import Answer, Ask, Asker, Kind, State
-from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
 from sayso.cli.program import has_output, settings
 from sayso.cli.terminal import flowing, put_json, put_part, say
@@ -22,7 +22,7 @@ from sayso.clients import SESSION_VARIABLE
 from sayso.config import Config
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
 from sayso.errors import WaitEnded
-from sayso.processes import leader_of, name_of, this_host
+from sayso.processes import name_of
 from sayso.setting_values import duration_or_none
 from sayso.text import lasting, one_line, printable
 
@@ -134,18 +134,8 @@ def _put(config: Config, data: dict[str, Any], timeout: int | None, show: Callab
 
 def _asker(config: Config) -> Asker:
     """Who asks: this process. What started it may well be the person, or a script that asks one and tells another."""
-    process = name_of(os.getpid())
-    return Asker(
-        client=TOOL,
-        version=__version__,
-        session=os.environ.get(SESSION_VARIABLE, ""),
-        project=config.project_name,
-        host=this_host(),
-        pid=process.pid if process else 0,
-        started=process.started if process else "",
-        leader=leader_of(os.getpid()),
-        branch=branch_of(config.project_name),
-    )
+    session = os.environ.get(SESSION_VARIABLE, "")
+    return asker_here(name_of(os.getpid()), config.project_name, client=TOOL, version=__version__, session=session)
 
 
 def _say_opened(held: Held) -> None:

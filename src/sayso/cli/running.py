@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sayso import __version__
+from sayso.asks.askers import asker_here
 from sayso.asks.model import Ask, Asker
-from sayso.branches import branch_of
 from sayso.bridge import BackgroundTasks
 from sayso.cli.terminal import put_json, put_part, say
 from sayso.cli.texts import tr, translated
@@ -25,7 +25,7 @@ from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.reader import LOOK_SECONDS, OperationReader, Places
-from sayso.processes import leader_of, name_of, this_host
+from sayso.processes import name_of
 from sayso.running.capture import STREAMS
 from sayso.text import printable
 from sayso.toolfiles.catalog import CommandTool
@@ -117,14 +117,4 @@ def _cancel_on_signal() -> None:
 
 
 def _asker(config: Config) -> Asker:
-    process = name_of(os.getpid())
-    return Asker(
-        client="sayso tools run",
-        version=__version__,
-        project=config.project_name,
-        host=this_host(),
-        pid=process.pid if process else 0,
-        started=process.started if process else "",
-        leader=leader_of(os.getpid()),
-        branch=branch_of(config.project_name),
-    )
+    return asker_here(name_of(os.getpid()), config.project_name, client="sayso tools run", version=__version__)

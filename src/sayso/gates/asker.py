@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sayso.asks.askers import asker_here
 from sayso.asks.model import Asker
-from sayso.branches import branch_of, top_of_repository
+from sayso.branches import top_of_repository
 from sayso.config import Config
 from sayso.gates.client import GateClient, Prompt
-from sayso.processes import ProcessName, ancestry, leader_of, starter, this_host
-from sayso.text import fit_for_column
+from sayso.processes import ProcessName, ancestry, starter
 
 
 def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
-    return session_of(client.name, prompt.version, prompt.session, client_process(prompt.process), config)
+    process = client_process(prompt.process)
+    return asker_here(process, config.project_name, client=client.name, version=prompt.version, session=prompt.session)
 
 
 def client_process(pid: int) -> ProcessName | None:
@@ -21,21 +22,6 @@ def client_process(pid: int) -> ProcessName | None:
     line = ancestry()[1:]
     said = next((each for each in line if each.pid == pid), None)
     return said or (starter(line[0].pid) if line else None)
-
-
-def session_of(client: str, version: str, session: str, process: ProcessName | None, config: Config) -> Asker:
-    """The session of a client, of which this process is the one that lives as long."""
-    return Asker(
-        client=client,
-        version=fit_for_column(version),
-        session=fit_for_column(session),
-        project=config.project_name,
-        host=this_host(),
-        pid=process.pid if process else 0,
-        started=process.started if process else "",
-        leader=leader_of(process.pid) if process else "",
-        branch=branch_of(config.project_name),
-    )
 
 
 def project_of(folder: Path) -> Path:

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from sayso import untrusted_json
+from sayso.asks.askers import asker_here
 from sayso.clients import RUN_VARIABLE
 from sayso.config import load
 from sayso.desks import open_desks
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
 from sayso.files import read_regular
-from sayso.gates.asker import client_process, project_of, session_of
+from sayso.gates.asker import client_process, project_of
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
 from sayso.gates.transcript import SessionTranscript
@@ -64,7 +65,7 @@ class ClaudeCode:
         pid = _number(environ.get("CLAUDE_PID", ""))
         process = client_process(pid)
         version, session = _version(environ.get("AI_AGENT", "")), str(event.get("session_id") or "")
-        asker = session_of(self.name, version, session, process, config)
+        asker = asker_here(process, config.project_name, client=self.name, version=version, session=session)
         with open_desks(config) as desks:
             if event["hook_event_name"] == ENDED:
                 desks.roster.note_end(asker)

@@ -59,14 +59,15 @@ class CodexHook:
 
     def _note_session(self, event: Mapping[str, Any]) -> None:
         """Prints nothing: what such a hook prints is told to the model."""
+        from sayso.asks.askers import asker_here
         from sayso.desks import open_desks
-        from sayso.gates.asker import project_of, session_of
+        from sayso.gates.asker import project_of
 
         session, process = str(event.get("session_id") or ""), _codex_process()
         if session and process and not has_no_terminal(command_line(process.pid)):
             config = load(cwd=project_of(Path(str(event.get("cwd") or "."))))
             with open_desks(config) as desks:
-                desks.roster.note_gate(session_of(self.name, "", session, process, config), "")
+                desks.roster.note_gate(asker_here(process, config.project_name, client=self.name, session=session), "")
 
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
         process = _codex_process()

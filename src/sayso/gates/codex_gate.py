@@ -17,12 +17,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from sayso.asks.askers import asker_here
 from sayso.asks.model import Ask, Asker, State
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
 from sayso.dialects.approve import PLAIN_NO
 from sayso.errors import SaysoError
-from sayso.gates.asker import project_of, session_of
+from sayso.gates.asker import project_of
 from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt
 from sayso.gates.codex_asks import AskedInput, asked_action, asked_call, meant_calls, takes_accept, wanted_call
 from sayso.gates.codex_server import (
@@ -344,7 +345,7 @@ class CodexGate:
 
     def _asker(self, thread: str, joined: JoinedThread, config: Config) -> Asker:
         """The same as that of the MCP server which Codex has started for the session."""
-        return session_of(NAME, joined.version, thread, self._process, config)
+        return asker_here(self._process, config.project_name, client=NAME, version=joined.version, session=thread)
 
     def _look(self, prompt: SharedPrompt) -> None:
         ask = prompt.opened.look()
