@@ -52,7 +52,6 @@ class Session:
     device: str
     created_at: int
     seen_at: int
-    expires_at: int
 
 
 @record
@@ -319,7 +318,6 @@ def _session(row: Row, csrf: str) -> Session:
         device=row["device"],
         created_at=row["created_at"],
         seen_at=row["seen_at"],
-        expires_at=row["expires_at"],
     )
 
 

@@ -68,7 +68,6 @@ class Project:
     name: str
     options: Options
     created_at: int
-    removed_at: int | None = None
 
 
 class RunState(StrEnum):

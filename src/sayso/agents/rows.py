@@ -39,7 +39,6 @@ def read_project(row: Row) -> Project:
         name=row["name"],
         options=Options(**{name: kept[key] for name, key in _OPTION_NAMES.items() if key in kept}),
         created_at=row["created_at"],
-        removed_at=row["removed_at"],
     )
 
 

@@ -16,6 +16,7 @@ from sayso.text import age, file_size, one_line, printable
 
 MOST_CHARACTERS = 4_000
 MOST_LINES = 60
+_SHORT_PLACE = 30
 _HOW = {
     Kind.TEXT: mark("in your own words"),
     Kind.SELECT: mark("choose one, or use your own words"),
@@ -70,10 +71,10 @@ def place(project: str) -> str:
     return one_line(short, 400)
 
 
-def short_place(project: str, width: int = 30) -> str:
+def short_place(project: str) -> str:
     """The end of it, which tells folders apart."""
     shown = place(project)
-    return shown if len(shown) <= width else "…" + shown[1 - width :]
+    return shown if len(shown) <= _SHORT_PLACE else "…" + shown[1 - _SHORT_PLACE :]
 
 
 def ago(milliseconds: int) -> str:

@@ -22,6 +22,8 @@ CHECK_AGAIN = "check_again"
 """What of a request's state refuses its sender, where they are not signed in any more."""
 _AT_ONCE = 0.5
 """Seconds within which a whole body usually comes."""
+_SHORT = 4096
+"""Bytes of a body for which there is always room."""
 _FORM = "application/x-www-form-urlencoded"
 _WITH_FILES = "multipart/form-data"
 
@@ -54,10 +56,10 @@ class Fields:
 
 
 class Intake:
-    """What is being read at this moment, over all connections. Short bodies always fit."""
+    """What is being read at this moment, over all connections."""
 
-    def __init__(self, most: int, short: int = 4096) -> None:
-        self._most, self._short, self._held = most, short, 0
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, 0
 
     async def read(self, request: Request, most: int) -> bytes:
         return b"".join([part async for part in self.stream(request, most)])
@@ -73,7 +75,7 @@ class Intake:
                 self._held += len(part)
                 if size > most:
                     raise _too_long(most)
-                if self._held > self._most and size > self._short:
+                if self._held > self._most and size > _SHORT:
                     raise HTTPException(503, "Too much is being sent at once. Try again.", {"Retry-After": "5"})
                 yield part
         finally:

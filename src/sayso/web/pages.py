@@ -176,7 +176,6 @@ def _environment() -> Environment:
         "branch": wording.branch,
         "agent_of": lambda ask: "" if ask.is_permission else short_name(ask.asker.crowd),
         "how_many": wording.how_many,
-        "goes_on_with": wording.goes_on_with,
         "standing": wording.standing,
         "settled_by": wording.settled_by,
         "handover": wording.handover,
