@@ -32,7 +32,7 @@ function look(guarded, place = placeOf(guarded)) {
 
 function restart(guarded, place = seen.get(guarded)?.place) {
   if (!seen.has(guarded)) (guarded.matches("[data-allow]") ? inView : sizes).observe(guarded);
-  const known = { place, since: performance.now() };
+  const known = { place, since: isOutOfSight(guarded) ? Infinity : performance.now() };
   seen.set(guarded, known);
   guarded.setAttribute("aria-disabled", "true");
   freeLater(guarded, known);
@@ -70,6 +70,8 @@ let inView = null;
 let covered = "";
 const watched = new WeakSet();
 
+const isOutOfSight = (allow) => visible.get(allow) === false;
+
 function viewBetween(top, bottom) {
   return new IntersectionObserver((changes) => {
     for (const { target, isIntersecting } of changes) {
@@ -77,7 +79,6 @@ function viewBetween(top, bottom) {
       if (visible.get(target) === isIntersecting) continue;
       visible.set(target, isIntersecting);
       restart(target);
-      if (!isIntersecting) seen.get(target).since = Infinity;
     }
   }, { rootMargin: `-${top}px 0px -${bottom}px` });
 }
