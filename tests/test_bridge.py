@@ -110,6 +110,19 @@ async def test_threads_work_again_after_the_system_had_none_to_give(monkeypatch:
     threads.close(patience=60)
 
 
+def test_work_that_comes_while_threads_end_is_done_and_keeps_none_of_them() -> None:
+    threads, go, late = Threads(1, "test-ending"), threading.Event(), threading.Event()
+    threads.put(lambda: go.wait(60))
+    (ending,) = (each for each in threading.enumerate() if each.name == "test-ending")
+    threads.close()
+    threads.put(late.set)
+    assert late.wait(60)
+    go.set()
+    ending.join(timeout=bridge._IDLE_SECONDS / 2)
+    assert not ending.is_alive()
+    threads.close(patience=60)
+
+
 async def test_a_ring_between_a_look_and_the_wait_is_not_missed() -> None:
     rings, bell = Rings(), LocalBell()
     async with listening(bell, rings.ring):

@@ -164,11 +164,11 @@ class Threads:
             self._to_do += 1
             if len(self._threads) < min(self._to_do, self._most):
                 self._start_thread()
-        self._wanted.put(work)
+            self._wanted.put(work)
 
     def _start_thread(self) -> None:
         """One more. Where the system has none to give, those that are there have to do; without any, this fails."""
-        thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+        thread = threading.Thread(target=self._serve, args=(self._wanted,), name=self._name, daemon=True)
         self._threads.add(thread)
         try:
             thread.start()
@@ -182,8 +182,10 @@ class Threads:
         """End the threads, once what they were given is done. That is waited for no longer than `patience` seconds."""
         with self._counting:
             threads, self._threads = self._threads, set()
+            # What comes from now on is for others: they must not take the end that these are waiting for.
+            wanted, self._wanted = self._wanted, SimpleQueue()
         for _ in threads:
-            self._wanted.put(None)
+            wanted.put(None)
         for thread in threads if patience else ():
             thread.join(timeout=patience)
 
@@ -200,11 +202,11 @@ class Threads:
         self.put(one)
         return found
 
-    def _serve(self) -> None:
+    def _serve(self, wanted: SimpleQueue[Callable[[], object] | None]) -> None:
         """Until closed, or no longer needed."""
         while True:
             try:
-                work = self._wanted.get(timeout=_IDLE_SECONDS)
+                work = wanted.get(timeout=_IDLE_SECONDS)
             except Empty:
                 if self._leaves():
                     return

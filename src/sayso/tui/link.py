@@ -42,6 +42,7 @@ class Link:
         self._listener: Listener | None = None
         self._last_sign = self._last_round = 0.0
         self._watched: frozenset[str] = frozenset()
+        self._leaving = False
         self._identity: Identity = None
         # In a shell that is marked as an agent's nobody looks at it: people are told of what is asked all the same.
         self._seen = self._can_be_seen = not any(map(os.environ.get, IN_A_SHELL))
@@ -116,6 +117,7 @@ class Link:
 
     def close(self) -> None:
         """Say goodbye and end. A store that does not react is not waited for."""
+        self._leaving = True
         self._thread.put(self._say_goodbye)
         self._thread.close(patience=_GOODBYE_SECONDS)
 
@@ -200,6 +202,8 @@ class Link:
 
     def _make_round(self) -> None:
         """See after those that are watched. Whoever does the next work hears of a store that is away."""
+        if self._leaving:
+            return  # it would open the store again, and show itself there
         with suppress(SaysoError):
             desk, watched = self._desk(), self._watched
             assert self._desks is not None
