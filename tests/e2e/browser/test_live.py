@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
+from tests.e2e.browser.streams import DEAF, go_deaf
 from tests.e2e.clients.process import wait_until
 from tests.e2e.stdio.pipe import MODERN
 from tests.web.house import WAIT, House, answers_of, confirm, multi_select, new_ask, select, text
@@ -459,21 +460,6 @@ def test_what_was_entered_in_the_dark_for_an_ask_that_ended_is_shown_as_not_sent
     again = page.context.new_page()
     again.goto(f"/asks/{ask.id}")
     expect(again.locator(".unsent .said")).to_have_text("too late, but not lost")
-
-
-DEAF = """
-window.EventSource = class extends EventSource {
-  addEventListener(type, listener) {
-    super.addEventListener(type, (event) => this.deaf || listener(event));
-    (window.streams ??= new Set()).add(this);
-  }
-};
-"""
-"""Makes it possible that streams die without a word."""
-
-
-def go_deaf(page: Page) -> None:
-    page.evaluate("for (const stream of window.streams) stream.deaf = true")
 
 
 def test_a_stream_that_dies_without_a_word_is_noticed_by_its_silence(house: House, new_context: NewContext) -> None:

@@ -1,18 +1,13 @@
 // Makes the pages live: new questions appear, half-filled forms are kept, the server's absence is shown.
 // Every page works without this file.
 
-const { AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, deliver } = sayso;
+const { $, $$, element, AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, deliver } = sayso;
+const { SILENCE, LATE, newStream, openWhileVisible, showAway, showSignedOut } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
 const NAME = `sayso:${user}`;
-const AWAY_AFTER = 1500;
-// The server gives a sign of life every ten seconds.
-const SILENCE = 30_000;
-const LATE = 15_000;
 const REPLY_WITHIN = 3000;
 const title = document.title;
 
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const article = () => $("[data-ask-page]");
 
 // --- What is in the inbox, as far as this tab knows
@@ -97,12 +92,6 @@ function everything() {
   return { type: "inbox", asks: known.asks, rows: Object.fromEntries(known.rows), mark: known.mark, more: known.more, snoozed: known.snoozed };
 }
 
-function element(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  return template.content.firstElementChild;
-}
-
 function showInbox(fresh) {
   for (const list of $$("[data-inbox]")) arrange(list, "ask", known.asks, known.rows, fresh);
   for (const empty of $$("[data-empty]")) empty.hidden = known.asks.length > 0;
@@ -180,7 +169,7 @@ function showCount() {
   badge.textContent = shown;
   badge.hidden = count === 0;
   document.title = count ? `(${shown}) ${title}` : title;
-  if (stream.leading && "setAppBadge" in navigator) navigator.setAppBadge(count).catch(() => {});
+  if (shared.leading && "setAppBadge" in navigator) navigator.setAppBadge(count).catch(() => {});
 }
 
 function announce(ids) {
@@ -189,7 +178,7 @@ function announce(ids) {
   if (!first) return;
   const one = first.crowd ? `${first.who} has ${first.what} open` : `New ${first.permission ? "permission" : "question"} from ${first.who}: ${first.what}`;
   $("[data-announce]").textContent = told.length > 1 ? `${told.length} new questions` : one;
-  if (stream.leading) notify(ids[0], told);
+  if (shared.leading) notify(ids[0], told);
 }
 
 function describe(id) {
@@ -431,7 +420,17 @@ document.addEventListener("visibilitychange", () => document.hidden && sendHeld(
 // --- One event stream for all tabs of this browser
 
 const channel = new BroadcastChannel(NAME);
-const stream = { leading: false, lease: null, queued: null, source: null, heard: 0, awayTimer: null };
+const NEWS = ["inbox", "commands", "command", "conversations", "agents", "presence", "connecting"];
+const shared = { leading: false, lease: null, queued: null, heard: 0 };
+const stream = newStream({
+  address: () => `events${streamQuery()}`,
+  types: NEWS,
+  hear: (message, type) => publish({ type, ...message }),
+  beat: () => publish({ type: "beat" }),
+  lost: () => publish({ type: "away" }),
+  back: () => publish({ type: "here" }),
+  ended: () => publish({ type: "bye" }),
+});
 
 function publish(message) {
   receive(message);
@@ -439,12 +438,12 @@ function publish(message) {
 }
 
 function receive(message) {
-  if (message.type === "hello") return stream.leading && answerHello();
+  if (message.type === "hello") return shared.leading && answerHello();
   if (message.type === "looking?") return document.hasFocus() && channel.postMessage({ type: "looking" });
   if (message.type === "looking") return looking?.();
   if (message.type === "watch?") return announceCommand();
-  if (message.type === "watch") return stream.leading && watch(message.id);
-  stream.heard = Date.now();
+  if (message.type === "watch") return shared.leading && watch(message.id);
+  shared.heard = Date.now();
   if (message.type === "away") showAway(true);
   if (message.type === "here") {
     showAway(false);
@@ -475,82 +474,30 @@ function answerHello() {
   if (!$("[data-away]").hidden) channel.postMessage({ type: "away" });
 }
 
-function connect() {
-  disconnect();
-  const source = (stream.source = new EventSource(`events${streamQuery()}`));
-  stream.heard = Date.now();
-  source.addEventListener("open", () => {
-    notAway();
-    publish({ type: "here" });
-  });
-  source.addEventListener("inbox", (event) => publish({ type: "inbox", ...JSON.parse(event.data) }));
-  for (const type of ["commands", "command", "conversations", "agents", "presence", "connecting"]) {
-    source.addEventListener(type, (event) => publish({ type, ...JSON.parse(event.data) }));
-  }
-  source.addEventListener("beat", () => publish({ type: "beat" }));
-  source.addEventListener("bye", () => {
-    disconnect();
-    publish({ type: "bye" });
-  });
-  source.addEventListener("error", () => {
-    awaySoon();
-    // A refused stream is not tried again by the browser itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => stream.source === source && comeBack(), AWAY_AFTER);
-  });
-}
-
-async function comeBack() {
-  try {
-    const reply = await reach("api/me");
-    if (reply.status === 401) {
-      notAway();
-      return publish({ type: "bye" });
-    }
-  } catch {
-    // Still away: the next attempt will tell.
-  }
-  connect();
-}
-
-function disconnect() {
-  stream.source?.close();
-  stream.source = null;
-  notAway();
-}
-
-function awaySoon() {
-  stream.awayTimer ??= setTimeout(() => publish({ type: "away" }), AWAY_AFTER);
-}
-
-function notAway() {
-  clearTimeout(stream.awayTimer);
-  stream.awayTimer = null;
-}
-
 function standInLine() {
-  stream.queued = new AbortController();
-  hold({ signal: stream.queued.signal });
+  shared.queued = new AbortController();
+  hold({ signal: shared.queued.signal });
 }
 
 function takeOver() {
-  stream.queued.abort();
+  shared.queued.abort();
   hold({ steal: true });
 }
 
 function hold(options) {
   const lease = Symbol("lease");
   const lead = () => {
-    stream.lease = lease;
-    stream.leading = true;
-    connect();
+    shared.lease = lease;
+    shared.leading = true;
+    stream.open();
     channel.postMessage({ type: "watch?" });
     // Held until this tab is closed, or another one takes it.
     return new Promise(() => {});
   };
   navigator.locks.request(NAME, options, lead).catch(() => {
-    if (stream.lease !== lease) return;
-    stream.leading = false;
-    disconnect();
+    if (shared.lease !== lease) return;
+    shared.leading = false;
+    stream.close();
     standInLine();
   });
 }
@@ -561,47 +508,25 @@ function shareStream() {
   checkLeader();
   announceCommand();
   setInterval(() => {
-    if (!stream.leading && !document.hidden && Date.now() - stream.heard > SILENCE) takeOver();
+    if (!shared.leading && !document.hidden && Date.now() - shared.heard > SILENCE) takeOver();
   }, SILENCE / 3);
   document.addEventListener("visibilitychange", () => !document.hidden && checkLeader());
 }
 
-function noticeSilence() {
-  // A connection may die without a word, when a phone goes from one network to another.
-  setInterval(() => {
-    const patience = stream.source?.readyState === EventSource.OPEN ? SILENCE : LATE;
-    if (!stream.leading || !stream.source || Date.now() - stream.heard <= patience) return;
-    connect();
-    awaySoon();
-  }, LATE / 3);
-}
-
 function checkLeader() {
   // A leading tab may sleep in the background; whoever is looked at must not wait for it.
-  if (stream.leading) {
-    const late = Date.now() - stream.heard > LATE;
-    return (late || stream.source?.readyState !== EventSource.OPEN) && connect();
+  if (shared.leading) {
+    return (!stream.heardWithin(LATE) || stream.state() !== EventSource.OPEN) && stream.open();
   }
   const asked = Date.now();
   channel.postMessage({ type: "hello" });
-  setTimeout(() => !stream.leading && !document.hidden && stream.heard < asked && takeOver(), REPLY_WITHIN);
+  setTimeout(() => !shared.leading && !document.hidden && shared.heard < asked && takeOver(), REPLY_WITHIN);
 }
 
 function streamWhileVisible() {
   // Without locks (plain HTTP from another machine) each tab has a stream while it is looked at.
-  stream.leading = true;
-  const follow = () => (document.hidden ? disconnect() : connect());
-  document.addEventListener("visibilitychange", follow);
-  follow();
-}
-
-function showAway(away) {
-  $("[data-away]").hidden = !away;
-}
-
-function showSignedOut() {
-  showAway(false);
-  $("[data-signed-out]").hidden = false;
+  shared.leading = true;
+  openWhileVisible(stream);
 }
 
 // --- Whether somebody can be looking at this tab
@@ -1052,7 +977,7 @@ function notSeen(look) {
 }
 
 function seen() {
-  if (stream.source?.readyState !== EventSource.CONNECTING) showAway(false);
+  if (stream.state() !== EventSource.CONNECTING) showAway(false);
 }
 
 // --- Conversations: how each of them stands
@@ -1203,11 +1128,11 @@ function watch(id) {
   if (known) return channel.postMessage(known);
   if (commands.told.has(id)) return;
   commands.told.set(id, undefined);
-  connect();
+  stream.open();
 }
 
 function takeInCommand(message) {
-  if (stream.leading) keepTold(message);
+  if (shared.leading) keepTold(message);
   const here = commandPage();
   if (here?.dataset.command !== message.id) return;
   commands.latest = message;
@@ -1592,6 +1517,5 @@ addEventListener("sayso:shown", tellTimes);
 setInterval(tellTimes, 15_000);
 setInterval(() => !document.hidden && $("time[data-lasting]") && tellTimes(), 1000);
 tellWhetherSeen();
-noticeSilence();
 if (navigator.locks) shareStream();
 else streamWhileVisible();

@@ -1,14 +1,13 @@
 // Keeps the page of changes up to date: whenever the agent has used a tool or ended its turn, it is drawn anew.
 // The page works without this file; then a button shows what is new.
 
+const { newStream, openWhileVisible } = sayso;
 const place = document.querySelector("[data-changes]");
 const shown = place.querySelector("[data-changed]");
 const commit = document.getElementById("commit");
 const TELLS = new Set(["tool_result", "footer"]);
 const GATHER = 200;
-const AGAIN = 2_000;
 let timer = null;
-let source = null;
 
 function lookSoon() {
   timer ??= setTimeout(look, GATHER);
@@ -36,16 +35,4 @@ async function look() {
   dispatchEvent(new Event("sayso:moved"));
 }
 
-function follow() {
-  source?.close();
-  source = null;
-  if (document.hidden) return;
-  const mine = (source = new EventSource(place.dataset.stream));
-  source.addEventListener("message", (event) => TELLS.has(JSON.parse(event.data).type) && lookSoon());
-  source.addEventListener("bye", () => (source.close(), (document.querySelector("[data-signed-out]").hidden = false)));
-  // A refused stream is not tried again by the browser itself.
-  source.addEventListener("error", () => mine.readyState === EventSource.CLOSED && setTimeout(() => mine === source && follow(), AGAIN));
-}
-
-document.addEventListener("visibilitychange", follow);
-follow();
+openWhileVisible(newStream({ address: () => place.dataset.stream, hear: ({ type }) => TELLS.has(type) && lookSoon() }));

@@ -10,8 +10,7 @@ const LEFT = `${PREFIX}left`;
 const PLAIN = "[data-plain]";
 const WORDS = "textarea, input[type=text]";
 
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const { $, $$ } = sayso;
 const sending = new Set();
 
 function entered(form) {

@@ -1,8 +1,7 @@
 // Finds as one types, in place: the field keeps the focus, and who does not see the list hears how many were found.
 // Without this file the field is a form that is sent.
 
-const { reach, pause } = sayso;
-const $ = (selector, root = document) => root.querySelector(selector);
+const { $, reach, pause } = sayso;
 const form = $("form[data-find]");
 const field = $("input[type=search]", form);
 const SOON = 150;

@@ -10,6 +10,7 @@ const SECOND_TAP = 1000;
 const PRESSABLE = "button, label, input[type=radio], input[type=checkbox]";
 const GUARDED = "[data-guard], [data-allow]";
 
+// Not that of page.js: what guards depends on no other file.
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 // --- Since when is it where it is?

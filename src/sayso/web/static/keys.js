@@ -3,8 +3,7 @@
 // and on the page of a question, where nothing can be undone, they choose and do not send.
 // The pages work without this file.
 
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const { $, $$ } = sayso;
 
 const HELP = [
   ["j", "Next row"],

@@ -2,9 +2,7 @@
 // the page of an agent that has many open. Rows are marked by their key, by "Select", or by a long press; meanwhile
 // nothing that a row offers can be pressed. Either can be undone.
 
-const { reach, newAttempt, fateOf, refusal } = sayso;
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const { $, $$, reach, newAttempt, fateOf, refusal } = sayso;
 const main = $("main");
 const csrf = () => $("meta[name=sayso-csrf]").content;
 

@@ -1,5 +1,5 @@
 // How all scripts of a page reach the server: nothing is waited for without end, and of what was sent it is found out
-// whether it arrived. (Shared by name and not by import, because the addresses of scripts change with their content.)
+// whether it arrived.
 
 const WITHIN = 15_000;
 const AGAIN = 2000;
@@ -131,4 +131,4 @@ async function refusal(reply) {
   }
 }
 
-globalThis.sayso = { AGAIN, pause, reach, newAttempt, fateOf, unknown, noteUnknown, takeUp, lockForm, unlockForm, problem, deliver, refusal };
+Object.assign(sayso, { AGAIN, pause, reach, newAttempt, fateOf, unknown, noteUnknown, takeUp, lockForm, unlockForm, problem, deliver, refusal });

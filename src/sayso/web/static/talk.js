@@ -1,84 +1,28 @@
 // Makes a conversation live: what the agent does appears as it happens, and its questions are answered in place.
 // Every page works without this file; then a button shows what is new.
 
-const { reach, fateOf, unknown, noteUnknown, takeUp, unlockForm, problem, deliver } = sayso;
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const { $, $$, element, newStream, openWhileVisible, showAway, reach, fateOf, unknown, noteUnknown, takeUp, unlockForm, problem, deliver } = sayso;
 
 const talk = $("[data-talk]");
 const compose = $("[data-compose]", talk);
 const [head, dock] = [$("[data-pinned=top]", talk), $("[data-pinned=bottom]", talk)];
 const stops = $("[data-stops]", talk);
-const AWAY_AFTER = 1500;
-// The server gives a sign of life every ten seconds.
-const SILENCE = 30_000;
 const NEAR = 160;
 const MARGIN = 16;
 
-function element(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  return template.content.firstElementChild;
-}
-
 // --- What the stream says
 
-const stream = { source: null, place: talk.dataset.place, timer: null, heard: 0 };
-
-function connect() {
-  disconnect();
-  const source = (stream.source = new EventSource(`${talk.dataset.talk}?after=${stream.place}`));
-  const alive = () => (stream.heard = Date.now());
-  alive();
-  source.addEventListener("message", (event) => {
-    alive();
-    hear(JSON.parse(event.data));
-  });
-  source.addEventListener("beat", alive);
-  source.addEventListener("open", () => away(false));
-  source.addEventListener("bye", () => {
-    disconnect();
-    $("[data-signed-out]").hidden = false;
-  });
-  source.addEventListener("error", () => {
-    awaySoon();
-    // A refused stream is not tried again by the browser itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => stream.source === source && connect(), AWAY_AFTER);
-  });
-}
-
-function disconnect() {
-  stream.source?.close();
-  stream.source = null;
-}
-
-function awaySoon() {
-  stream.timer ??= setTimeout(() => away(true), AWAY_AFTER);
-}
-
-function away(is) {
-  clearTimeout(stream.timer);
-  stream.timer = null;
-  $("[data-away]").hidden = !is;
-}
-
-function followWhileVisible() {
-  // Browsers allow few connections to one host: a conversation that nobody looks at needs none.
-  const follow = () => (document.hidden ? disconnect() : connect());
-  document.addEventListener("visibilitychange", follow);
-  // A connection may die without a word, when a phone goes from one network to another.
-  setInterval(() => {
-    const patience = stream.source?.readyState === EventSource.OPEN ? SILENCE : SILENCE / 2;
-    if (!stream.source || Date.now() - stream.heard <= patience) return;
-    connect();
-    awaySoon();
-  }, SILENCE / 6);
-  follow();
-}
+let heardTo = talk.dataset.place;
+const stream = newStream({
+  address: () => `${talk.dataset.talk}?after=${heardTo}`,
+  hear,
+  lost: () => showAway(true),
+  back: () => showAway(false),
+});
 
 function hear(message) {
   const [stick, asked] = [nearEnd(), waiting()];
-  if (message.place) stream.place = message.place;
+  if (message.place) heardTo = message.place;
   const act = { turn, footer, offers: showOffers, status: showStatus, queue: showQueue, beside: showBeside, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
   // Somebody may be reading what waits for them: only another one is gone to.
@@ -513,4 +457,4 @@ openAtWhatIsNew();
 showWay();
 goOnWithMessage();
 for (const card of $$("[data-card]")) goOnWithCard(card);
-followWhileVisible();
+openWhileVisible(stream);
