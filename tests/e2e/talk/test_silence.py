@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 from tests.e2e.browser.streams import DEAF, go_deaf
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import Stage, new_stage
@@ -51,7 +51,9 @@ def test_changes_are_shown_where_the_stream_has_died(stage: Stage, page: Page) -
     conversation = stage.visitor().start(project, "say Ready", "wait go", "shell echo two > shop.py", "tool Bash {}")
     stage.until_true(lambda: stage.texts(stage.latest(conversation)) == ["Ready"])
     # What the stream begins with has the page look once.
-    with page.expect_event("requestfinished", lambda request: request.resource_type == "fetch" and "changes" in request.url):
+    with page.expect_event(
+        "requestfinished", lambda request: request.resource_type == "fetch" and "changes" in request.url
+    ):
         page.goto(f"/talk/{conversation}/changes")
     expect(page.get_by_role("status").filter(has_text="Nothing has changed")).to_be_visible()
     go_deaf(page)
@@ -70,3 +72,38 @@ def test_a_session_in_a_terminal_is_shown_where_the_stream_has_died(stage: Stage
     session.says(ASKED)
     page.clock.fast_forward(NOTICED_WITHIN)
     expect(page.locator(".session-state")).to_contain_text("in the middle of a turn")
+
+
+def test_who_is_signed_out_is_told_so_and_the_stream_is_not_tried_again(stage: Stage, page: Page) -> None:
+    conversation = stage.visitor().start(stage.project("signed-out"), "say Hello")
+    stage.ended(conversation)
+    page.goto(f"/talk/{conversation}")
+    page.context.clear_cookies()
+    go_deaf(page)
+    page.clock.fast_forward(NOTICED_WITHIN)
+    expect(page.get_by_text("You are signed out.")).to_be_visible()
+    # Its own stream may hear of that a little later than the one of all tabs.
+    page.wait_for_function("() => [...streams].every((stream) => stream.readyState === EventSource.CLOSED)")
+    page.clock.run_for(5000)
+    tried: list[Request] = []
+    page.on("request", lambda request: tried.append(request) if "events" in request.url else None)
+    page.clock.run_for(10_000)
+    assert tried == []
+    expect(page.get_by_text("The server is away.")).to_be_hidden()
+
+
+def test_a_look_at_what_has_changed_that_fails_is_made_again(stage: Stage, page: Page) -> None:
+    directory = stage.projects.of(USER, project := stage.project("changed-unseen")).directory
+    directory.rmdir()
+    new_repository(directory, shop_py="one\n")
+    conversation = stage.visitor().start(project, "say Ready", "wait go", "shell echo two > shop.py", "tool Bash {}")
+    stage.until_true(lambda: stage.texts(stage.latest(conversation)) == ["Ready"])
+    page.goto(f"/talk/{conversation}/changes")
+    page.route("**/changes", lambda route: route.abort())
+    with page.expect_event("requestfailed", lambda request: "changes" in request.url):
+        (directory / "go").touch()
+        stage.ended(conversation)
+    page.clock.run_for(5000)
+    page.unroute_all()
+    page.clock.run_for(5000)
+    expect(page.locator(".changed-file", has_text="shop.py")).to_contain_text("two")
