@@ -23,10 +23,9 @@ from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.quorum import is_asked
-from sayso.asks.truth import session_of
 from sayso.asks.waiting import Waiting
 from sayso.asks.words import headline as about
-from sayso.asks.words import project_name
+from sayso.asks.words import who_asks
 from sayso.bridge import Patience, Rings, Threads, listening
 from sayso.clock import now_ms
 from sayso.config import Config, system_user
@@ -34,7 +33,6 @@ from sayso.errors import NotificationFailed, SaysoError
 from sayso.presence import PresenceDesk
 from sayso.store.bell import Bell
 from sayso.terminals import terminal_of
-from sayso.text import one_line
 
 if TYPE_CHECKING:
     import urllib.request
@@ -203,13 +201,10 @@ def terminal_here(asker: Asker) -> str:
 
 
 def headline(asks: Sequence[Ask]) -> str:
-    """`claude-code 1f3a5b in shop asks you something`, or how many do. Two sessions in one project are told apart."""
+    """`claude-code 1f3a5b in shop asks you something`, or how many do."""
     if len(asks) > 1:
         return f"{len(asks)} questions are waiting for you"
-    asker = asks[0].asker
-    session = f" {session_of(asker)}" if asker.session else ""
-    where = f" in {project_name(asker, 40)}" if asker.project else ""
-    who = f"{one_line(asker.client, 40) or 'An agent'}{session}{where}"
+    who = who_asks(asks[0].asker)
     if asks[0].state.answerable:
         return f"{who} asks you something"
     return f"{who}: by its own record, its terminal was first"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 
 from sayso.asks.model import Ask, Asker, Attachment, Option, Question
+from sayso.asks.truth import session_of
 from sayso.text import one_line
 
 
@@ -50,6 +51,21 @@ _PLACES = {"browser": "in the browser", "terminal": "in the terminal", "command 
 def place(surface: str, width: int) -> str:
     """Where something was said: `at the command line`, `in Telegram`."""
     return _PLACES.get(surface) or f"in {one_line(surface, width) or 'an unknown place'}"
+
+
+_LONGEST_NAME = 40
+
+
+def who_asks(asker: Asker) -> str:
+    """`claude-code 1f3a5b in shop`: two sessions in one project are told apart."""
+    session = f" {session_of(asker)}" if asker.session else ""
+    where = f" in {project_name(asker, _LONGEST_NAME)}" if asker.project else ""
+    return f"{one_line(asker.client, _LONGEST_NAME) or 'An agent'}{session}{where}"
+
+
+def who_wants(ask: Ask) -> str:
+    """The same, with whether it asks something or wants a permission."""
+    return f"{who_asks(ask.asker)} {'wants a permission' if ask.is_permission else 'asks'}"
 
 
 def project_name(asker: Asker, width: int) -> str:

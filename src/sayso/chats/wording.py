@@ -13,8 +13,7 @@ from itertools import groupby
 from sayso.asks import words
 from sayso.asks.draft import Draft
 from sayso.asks.model import CLIENT_FORM, Ask, State
-from sayso.asks.truth import session_of
-from sayso.asks.words import headline, project_name
+from sayso.asks.words import headline, who_wants
 from sayso.chats import questions
 from sayso.chats.model import Button, ChatMessage
 from sayso.chats.questions import ChatQuestion
@@ -97,7 +96,7 @@ def _announced(ask: Ask, address: str) -> Drawn:
     where_it_runs = f"Where Sayso runs: {_command(ask)}. With the setting web_url, a link stands here."
     hint = f"{_NOT_HERE} {open_it if address else where_it_runs}"
     body = exact(headline(ask, 200))
-    message = ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address))
+    message = ChatMessage(heading=who_wants(ask), body=body, hint=hint, buttons=_open(address))
     return Drawn(message=message, whole=False)
 
 
@@ -131,20 +130,12 @@ def settled(ask: Ask, limits: ChatLimits, user: str, surface: str) -> ChatMessag
 
 def changed(ask: Ask) -> ChatMessage:
     """In the place of what is asked in another form now."""
-    return ChatMessage(heading=heading(ask), hint="It has changed since. It is asked again below.", quiet=True)
+    return ChatMessage(heading=who_wants(ask), hint="It has changed since. It is asked again below.", quiet=True)
 
 
 def gone() -> ChatMessage:
     """In the place of an ask that was deleted."""
     return ChatMessage(heading="This is settled.", quiet=True)
-
-
-def heading(ask: Ask) -> str:
-    asker = ask.asker
-    session = f" {session_of(asker)}" if asker.session else ""
-    where = f" in {project_name(asker, _NAME)}" if asker.project else ""
-    what = "wants a permission" if ask.is_permission else "asks"
-    return f"{one_line(asker.client, _NAME) or 'An agent'}{session}{where} {what}"
 
 
 def became(ask: Ask, user: str, surface: str) -> str:
@@ -201,7 +192,7 @@ def _asking(ask: Ask, found: ChatQuestion | None, limits: ChatLimits, address: s
     """A question as a message; None where it is not seen whole."""
     if found is None:
         return None
-    message = ChatMessage(heading=heading(ask), body=found.body, hint=found.hint, buttons=_open(address))
+    message = ChatMessage(heading=who_wants(ask), body=found.body, hint=found.hint, buttons=_open(address))
     return Drawn(message=message, choices=found.choices) if _is_seen(message, limits) else None
 
 
@@ -209,7 +200,7 @@ def _too_long(ask: Ask, address: str) -> Drawn:
     """At the end of an ask whose answers cannot be shown in one piece. They are where its page and terminal have
     them."""
     hint = TOO_LONG_TO_SEND if address else f"{TOO_LONG_TO_SEND} {_command(ask)}"
-    message = ChatMessage(heading=heading(ask), body=exact(headline(ask, 200)), hint=hint, buttons=_open(address))
+    message = ChatMessage(heading=who_wants(ask), body=exact(headline(ask, 200)), hint=hint, buttons=_open(address))
     return Drawn(message=message, choices=questions.changes(ask))
 
 
@@ -223,7 +214,7 @@ def _permission(ask: Ask, limits: ChatLimits, address: str, confirming: bool) ->
     body = "\n".join(line for part in parts for line in (part.label, *_barred(part.text)))
     choices = (("Yes, allow it", SURE), ("Back", BACK)) if confirming else (("Allow…", ALLOW), ("Deny", DENY))
     hint = LOOK_AGAIN if confirming else ""
-    message = ChatMessage(heading=heading(ask), body=body, exact=True, hint=hint, buttons=_open(address))
+    message = ChatMessage(heading=who_wants(ask), body=body, exact=True, hint=hint, buttons=_open(address))
     return Drawn(message=message, choices=choices, digest=action.digest) if _is_seen(message, limits) else None
 
 

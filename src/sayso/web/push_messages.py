@@ -13,8 +13,7 @@ from typing import Any
 from sayso.agents.model import Conversation, RunState
 from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Kind
-from sayso.asks.truth import session_of
-from sayso.asks.words import headline, project_name
+from sayso.asks.words import headline, who_wants
 from sayso.text import exact, one_line
 from sayso.web import talk_wording
 from sayso.web.markdown import plain_line
@@ -46,19 +45,15 @@ class PushMessage:
 
 def of_ask(ask: Ask) -> PushMessage:
     kind = NewsKind.PERMISSION if ask.is_permission else NewsKind.QUESTION
-    asker = ask.asker
-    session = f" {session_of(asker)}" if asker.session else ""
-    where = f" in {project_name(asker, 40)}" if asker.project else ""
-    what = "wants a permission" if ask.is_permission else "asks"
     data = {
         "tag": ask.id,
-        "title": f"{one_line(asker.client, 40) or 'An agent'}{session}{where} {what}",
+        "title": who_wants(ask),
         "body": _whole_question(ask) or headline(ask, 200),
         "path": f"asks/{ask.id}",
         "shown": mark(ask),
         "options": options(ask),
     }
-    project = PurePath(asker.project).name
+    project = PurePath(ask.asker.project).name
     return PushMessage(topic=ask.id, kind=kind, project=project, data=data, ask=ask.id)
 
 
