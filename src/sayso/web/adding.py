@@ -100,7 +100,7 @@ async def _form(
         request,
         "project_new.html",
         visitor,
-        status=status_of(refused) if refused else 200,
+        status=status_of(refused),
         refused=_in_words(refused),
         allowed=places.allowed,
         places=await site.read(places.listed, [project.directory for project in projects]),

@@ -59,7 +59,7 @@ async def shown(
         request,
         "agent.html",
         visitor,
-        status=status_of(refused) if refused else 200,
+        status=status_of(refused),
         refused=str(refused or ""),
         prompt=prompt,
         most=MAX_TEXT,

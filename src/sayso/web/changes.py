@@ -112,7 +112,7 @@ async def draw(request: Request, visitor: Visitor, *, refused: SaysoError | None
     done = await site_of(request).do(_done, supervisor_of(request), turns[-1], request.query_params.get("done", ""))
     context |= {"done": done}
     context |= {"place": f"{turns[-1].turn}.{last}", "refused": str(refused or ""), "message": message, "marks": marks}
-    return page(request, "changes.html", visitor, status=status_of(refused) if refused else 200, **context)
+    return page(request, "changes.html", visitor, status=status_of(refused), **context)
 
 
 def _done(supervisor: RunSupervisor, run: Run, number: str) -> str:

@@ -116,7 +116,7 @@ async def _look_at_discard(request: Request, visitor: Visitor, refused: SaysoErr
     # After what the button is bound to: what is told here is never older than that.
     lost = await site_of(request).read(_lost, supervisor_of(request), turns[-1], shown)
     context: dict[str, Any] = {"latest": turns[-1], "shown": shown, "lost": lost, "refused": str(refused or "")}
-    return page(request, "discard.html", visitor, status=status_of(refused) if refused else 200, **context)
+    return page(request, "discard.html", visitor, status=status_of(refused), **context)
 
 
 async def _look_at_revert(
@@ -125,8 +125,7 @@ async def _look_at_revert(
     turns = await turns_of(request, visitor)
     shown = await site_of(request).read(shown_changes, supervisor_of(request), turns[-1], wanted)
     context: dict[str, Any] = {"turns": turns, "latest": turns[-1], "shown": shown, "wanted": wanted}
-    status = status_of(refused) if refused else 200
-    return page(request, "revert.html", visitor, status=status, refused=str(refused or ""), **context)
+    return page(request, "revert.html", visitor, status=status_of(refused), refused=str(refused or ""), **context)
 
 
 def _lost(supervisor: RunSupervisor, run: Run, shown: ShownChanges) -> list[ShownFile]:

@@ -22,7 +22,7 @@ from sayso.errors import InvalidInput, SaysoError
 from sayso.pictures import media_type
 from sayso.records import replace
 from sayso.web.fields import Fields
-from sayso.web.refusal import error_data, in_words, status_of
+from sayso.web.refusal import as_data, error_data, in_words, status_of
 from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 
@@ -58,7 +58,7 @@ async def add(request: Request) -> Response:
         # A page has one field for files, which is not worth a name.
         return JSONResponse(error_data(in_words(error), error.problems), status_of(error))
     except SaysoError as error:
-        return JSONResponse(error_data(str(error)), status_of(error))
+        return as_data(error)
     return JSONResponse({"attachments": [attachment_data(each) for each in added]})
 
 

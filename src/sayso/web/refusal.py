@@ -41,8 +41,16 @@ _STATUS: Sequence[tuple[type[SaysoError], int]] = (
 )
 
 
-def status_of(error: SaysoError) -> int:
+def status_of(error: SaysoError | None) -> int:
+    """Of a reply in which this is refused, or nothing."""
+    if error is None:
+        return 200
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def as_data(error: SaysoError) -> Response:
+    """A refusal for a script of ours, which says it on the page."""
+    return JSONResponse(error_data(str(error)), status_of(error))
 
 
 def wants_json(scope: Scope) -> bool:

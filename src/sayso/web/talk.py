@@ -55,7 +55,7 @@ from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import Fields
 from sayso.web.glances import agents_at_work
 from sayso.web.pages import page
-from sayso.web.refusal import error_data, status_of
+from sayso.web.refusal import as_data, status_of
 from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
 from sayso.web.start_form import check_choices, start_form
@@ -103,7 +103,7 @@ async def begin(request: Request) -> Response:
         run = await supervisor.start(project, checked(prompt), attempt=attempt, choices=choices, pictures=pictures)
     except (InvalidInput, NotFound, TooManyRuns, TreeUnavailable) as error:
         if SCRIPT in request.headers:
-            return JSONResponse(error_data(str(error)), status_of(error))
+            return as_data(error)
         return await _overview(request, visitor, refused=error, given=fields)
     if SCRIPT in request.headers:
         # It goes there itself: that it has begun is told at once, however long the page takes.
@@ -151,7 +151,7 @@ async def go_on(request: Request) -> Response:
             await supervisor_of(request).start(project, message.text, conversation, attempt, pictures=pictures)
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
         if SCRIPT in request.headers:
-            return JSONResponse(error_data(str(error)), status_of(error))
+            return as_data(error)
         return await conversation_page(request, visitor, refused=error, prompt=prompt)
     return done(request, turns[-1])
 
@@ -175,7 +175,7 @@ async def choose(request: Request) -> Response:
         choices = _choices(run, await offers_in(request, run.project), fields)
     except InvalidInput as error:
         if SCRIPT in request.headers:
-            return JSONResponse(error_data(str(error)), status_of(error))
+            return as_data(error)
         raise
     for what, now, wanted in choices:
         said = Spoken(what=what, text=wanted)
@@ -293,7 +293,7 @@ async def _overview(
         request,
         "talk.html",
         visitor,
-        status=status_of(refused) if refused else 200,
+        status=status_of(refused),
         refused=str(refused or ""),
         start=await site.read(start_form, supervisor, projects, chosen, given),
         untrusted=await site.read(_untrusted, site.config, projects),
@@ -342,7 +342,7 @@ async def conversation_page(
         request,
         "conversation.html",
         visitor,
-        status=status_of(refused) if refused else 200,
+        status=status_of(refused),
         refused=str(refused or ""),
         not_done=not_done,
         turns=shown.turns,

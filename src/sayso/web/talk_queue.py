@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from sayso.agents.kinds import AGENTS
@@ -11,7 +11,7 @@ from sayso.agents.model import Run, Saying, Spoken
 from sayso.errors import InvalidInput, NotFound, RunGoesOn, TooManyRuns
 from sayso.web import talk
 from sayso.web.fields import Fields
-from sayso.web.refusal import error_data, status_of
+from sayso.web.refusal import as_data
 from sayso.web.sessions import Visitor, sent_form
 from sayso.web.site import site_of
 
@@ -28,7 +28,7 @@ async def change(request: Request) -> Response:
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
         if talk.SCRIPT not in request.headers:
             raise
-        return JSONResponse(error_data(str(error)), status_of(error))
+        return as_data(error)
     return talk.done(request, run)
 
 
