@@ -244,9 +244,9 @@ class Desks:
 
     def call_off(self, attempt: str) -> str | None:
         """Whether what a page sent was taken; if not, it never will be."""
-        from sayso import attempts
+        from sayso import sent_once
 
-        return attempts.call_off(self._store, attempt, now_ms())
+        return sent_once.call_off(self._store, attempt, now_ms())
 
 
 def open_desks(config: Config, *, begins_anew: bool = True) -> Desks:

@@ -11,9 +11,9 @@ from tests.conftest import OpenStore
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Event, Outcome, Settler, State
-from sayso.attempts import call_off
 from sayso.errors import AlreadySettled, CalledOff, InvalidInput, NotFound
 from sayso.records import replace
+from sayso.sent_once import call_off
 
 Settle = Callable[[AskDesk, str, Settler], Ask]
 

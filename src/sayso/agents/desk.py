@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from sayso import attempts
+from sayso import sent_once
 from sayso.agents import queue, rows
 from sayso.agents.marks import ConversationMarks, read_marks
 from sayso.agents.model import (
@@ -82,7 +82,7 @@ class RunDesk(DetachedDesk[Run]):
             earlier = self._turns(tx, new.conversation, project.owner) if new.conversation else []
             if earlier and not earlier[-1].state.ended:
                 raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
-            attempts.take(tx, new.attempt, self._clock())
+            sent_once.take(tx, new.attempt, self._clock())
             queued = queue.take(tx, new.conversation, new.queued) if new.queued else None
             before = earlier[-1] if earlier else None
             joins = before if before and new.line == before.line else None
@@ -95,7 +95,7 @@ class RunDesk(DetachedDesk[Run]):
                 self._check_joined_by_none(tx, choices.joins, project)
             wanted = replace(new, prompt=new.prompt or (queued.text if queued else ""), choices=choices)
             run_id = self._insert_run(tx, wanted, before, joins)
-            attempts.note(tx, new.attempt, before.conversation if before else run_id)
+            sent_once.note(tx, new.attempt, before.conversation if before else run_id)
             if before:
                 # Whoever goes on with what they had put away wants to see it.
                 tx.run("archive_conversation", id=before.conversation, at=None)
@@ -180,7 +180,7 @@ class RunDesk(DetachedDesk[Run]):
         messages = int(said.what is Saying.MESSAGE)
 
         def work(tx: Transaction) -> Run:
-            attempts.take(tx, attempt, self._clock())
+            sent_once.take(tx, attempt, self._clock())
             run = self._get(tx, run_id)
             taken = queue.take(tx, run.conversation, queued) if queued else said
             choices = _chosen(run.choices, said)

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from sayso import attempts
+from sayso import sent_once
 from sayso.agents.model import Picture, Run, RunState, Saying, Spoken
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
@@ -58,7 +58,7 @@ class MessageQueue:
 
         def work(tx: Transaction) -> None:
             tx.wake_only()
-            attempts.take(tx, attempt, self._clock())
+            sent_once.take(tx, attempt, self._clock())
             waiting = tx.all("queued_messages", conversation=run.conversation)
             if len(waiting) >= MOST_QUEUED:
                 raise InvalidInput([Problem(path="prompt", text=_TOO_MANY)])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sayso import attempts
+from sayso import sent_once
 from sayso.asks.model import CLIENT_FORM, Ask, Outcome, Settler, State
 from sayso.asks.table import AskTable
 from sayso.errors import AlreadySettled
@@ -17,7 +17,7 @@ from sayso.text import age
 
 def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
     """The first valid answer wins, everyone else hears who was first."""
-    attempts.take(table.tx, by.attempt, table.now)
+    sent_once.take(table.tx, by.attempt, table.now)
     ask = table.get(ask_id)
     if not ask.state.answerable:
         raise AlreadySettled(who_was_first(ask, table.now))

@@ -20,7 +20,7 @@ from sayso.chats.model import ChatKind, ChatLink, ChatSaid, Pressed, SentMessage
 from sayso.chats.tokens import opened
 from sayso.clock import Clock, now_ms
 from sayso.errors import AlreadySettled, CalledOff, InvalidInput, NotFound
-from sayso.failures import Failures
+from sayso.guessing import Failures
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.text import one_line

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sayso import attempts, chain
+from sayso import chain, sent_once
 from sayso.action_data import digest_of
 from sayso.asks.desk import AskDesk
 from sayso.asks.happening import TOO_LATE
@@ -165,7 +165,7 @@ class PermissionDesk:
                 raise AlreadySettled(who_was_first(ask, table.now))
             from sayso.permissions import agreeing
 
-            attempts.take(table.tx, by.attempt, table.now)
+            sent_once.take(table.tx, by.attempt, table.now)
             return agreeing.take_back(table, ask, by)
 
         return self._decide(ask_id, by, work)
@@ -309,7 +309,7 @@ def _agreed(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settl
     if is_agreed(written, given.digest):
         everyone, once = replace(by, person=who_agreed(written)), replace(given, scope=AllowScope.ONCE)
         return settle(table, ask.id, State.ANSWERED, everyone, lambda _: once)
-    attempts.take(table.tx, by.attempt, table.now)
+    sent_once.take(table.tx, by.attempt, table.now)
     return written
 
 

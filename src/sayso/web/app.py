@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sayso.bridge import BackgroundTasks, endless, in_thread
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
-from sayso.failures import Failures
+from sayso.guessing import Failures
 from sayso.web import (
     adding,
     agents,

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
-from sayso.failures import Failures
+from sayso.guessing import Failures
 from sayso.web.events import News
 from sayso.web.fields import read_strangers_form
 from sayso.web.pages import page
