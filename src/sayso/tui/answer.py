@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -41,10 +42,20 @@ if TYPE_CHECKING:
 
 _SHARE, _SHARE_OF_A_PERMISSION = 2, 4
 """One part in so many of the room is for options, however long the text. What is to be allowed needs more of it."""
-_ANSWERING = ("choose", "mark", "accept", "skip", "other", "note", "editor", "attach")
-"""What one does to answer; nothing of that leads anywhere once it has ended."""
-_NOT_FOR_PERMISSIONS = ("submit", "send", "mark", "filter", "accept", "skip", "next", "previous", "go_to")
-
+_WHILE_OPEN = (
+    *("choose", "mark", "accept", "skip", "other", "note", "editor", "attach", "send", "reject", "elaborate"),
+    *("allow", "deny", "take_back", "like", "reach", "edit", "unedit"),
+)
+"""What one does to answer or to decide; nothing of that leads anywhere once it has ended."""
+_NOT_FOR_PERMISSIONS = ("submit", "send", "mark", "filter", "accept", "skip", "next", "previous", "go_to", "attach")
+_AT_A_QUESTION: Mapping[str, Callable[[Question], bool]] = {
+    **dict.fromkeys(("next", "choose", "note", "editor", "elaborate", "attach", "accept"), lambda _: True),
+    "mark": lambda question: bool(question.choices),
+    "filter": lambda question: len(question.choices) > MANY_OPTIONS,
+    "other": lambda question: question.takes_own_text and bool(question.choices),
+    "skip": lambda question: not question.required,
+}
+"""What one does at a question and not in the review, and at which."""
 
 _SCOPES = {"always": AllowScope.SESSION}
 """How far an allow goes where an option for more than the usual is marked."""
@@ -631,50 +642,38 @@ class AnswerScreen(SettlingScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what makes sense at this step is offered."""
-        question = self.question
-        if action in _ANSWERING and not self.answerable:
+        if action in _WHILE_OPEN and not self.answerable:
             return False
-        if action in ("allow", "deny") or (action == "choose" and self.ask.is_permission):
-            return self.ask.is_permission and self.answerable
-        if action == "take_back":
-            return self.answerable and self._has_agreed
-        if action in ("like", "reach"):
-            return self.answerable and self.ask.wanted is not None and self._leads_to_a_rule(action)
-        if action in ("edit", "unedit"):
-            begun = self.draft.edit is not None or self._like is not None
-            changes = takes_changes(self.ask) or self._like is not None
-            return self.answerable and changes and (begun or action == "edit")
-        if self.ask.is_permission and action in _NOT_FOR_PERMISSIONS:
+        if action in _NOT_FOR_PERMISSIONS and self.ask.is_permission:
+            return False
+        if (fits := _AT_A_QUESTION.get(action)) and not (self.question and fits(self.question)):
             return False
         match action:
-            case "submit" | "change":
-                in_review = self.is_mounted and question is None
-                sends = in_review and self.query_one(Review).at_sending
-                return sends if action == "submit" else in_review and not sends
-            case "send":
-                return self.answerable
+            case "allow" | "deny":
+                return self.ask.is_permission
+            case "take_back":
+                return self._has_agreed
+            case "like" | "reach":
+                return self.ask.wanted is not None and self._leads_to_a_rule(action)
+            case "edit":
+                return self._like is not None or takes_changes(self.ask)
+            case "unedit":
+                return self._like is not None or (takes_changes(self.ask) and self.draft.edit is not None)
+            case "submit":
+                return self._in_review and self.query_one(Review).at_sending
+            case "change":
+                return self._in_review and not self.query_one(Review).at_sending
             case "previous":
                 return self.draft.step > 0
-            case "reject":
-                return self.answerable
-            case "elaborate":
-                return self.answerable and question is not None
-            case "next" | "choose" | "note" | "editor":
-                return question is not None
             case "attach":
-                takes = self.answerable and not self.ask.is_permission and self.shared.config.attachments > 0
-                return takes and question is not None
-            case "mark":
-                return question is not None and bool(question.choices)
-            case "filter":
-                return question is not None and len(question.choices) > MANY_OPTIONS
-            case "other":
-                return question is not None and question.takes_own_text and bool(question.choices)
-            case "skip":
-                return question is not None and not question.required
+                return self.shared.config.attachments > 0
             case "accept":
-                return question is not None and any(map(drafts.recommended, self.ask.questions))
+                return any(map(drafts.recommended, self.ask.questions))
         return True
+
+    @property
+    def _in_review(self) -> bool:
+        return self.is_mounted and self.question is None
 
 
 def _marked_scope(said: Said) -> AllowScope | None:
