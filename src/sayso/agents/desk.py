@@ -79,21 +79,12 @@ class RunDesk(DetachedDesk[Run]):
                 raise TooManyRuns(
                     f"{most} of your agents are at work, which is as many as may be. Wait for one to end, or stop it."
                 )
-            earlier = self._turns(tx, new.conversation, project.owner) if new.conversation else []
-            if earlier and not earlier[-1].state.ended:
-                raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
+            before = self._turn_before(tx, new)
             sent_once.take(tx, new.attempt, self._clock())
             queued = queue.take(tx, new.conversation, new.queued) if new.queued else None
-            before = earlier[-1] if earlier else None
-            joins = before if before and new.line == before.line else None
-            choices = new.choices or (before.choices if before else RunChoices())
-            if before:
-                # Whoever goes on with what is shared has not handed it back any more.
-                copies = "" if choices.joins else choices.copies
-                choices = replace(choices, directory=before.choices.directory, copies=copies)
-            elif choices.joins:
-                self._check_joined_by_none(tx, choices.joins, project)
+            choices = self._choices(tx, new, before)
             wanted = replace(new, prompt=new.prompt or (queued.text if queued else ""), choices=choices)
+            joins = before if before and new.line == before.line else None
             run_id = self._insert_run(tx, wanted, before, joins)
             sent_once.note(tx, new.attempt, before.conversation if before else run_id)
             if before:
@@ -107,6 +98,26 @@ class RunDesk(DetachedDesk[Run]):
             return self._get(tx, run_id)
 
         return self._store.write(work)
+
+    def _turn_before(self, tx: Transaction, new: NewRun) -> Run | None:
+        """The last turn of the conversation that goes on with this one. RunGoesOn if that has not ended."""
+        if not (earlier := self._turns(tx, new.conversation, new.project.owner) if new.conversation else []):
+            return None
+        if not earlier[-1].state.ended:
+            raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
+        return earlier[-1]
+
+    def _choices(self, tx: Transaction, new: NewRun, before: Run | None) -> RunChoices:
+        """What is chosen for this turn; what nobody said is as in the one before."""
+        if before:
+            choices = new.choices or before.choices
+            # Whoever goes on with what is shared has not handed it back any more.
+            copies = "" if choices.joins else choices.copies
+            return replace(choices, directory=before.choices.directory, copies=copies)
+        choices = new.choices or RunChoices()
+        if choices.joins:
+            self._check_joined_by_none(tx, choices.joins, new.project)
+        return choices
 
     def open_unbidden(self, before: Run, token: str) -> Run:
         """A new run for an agent that has begun another turn though nobody said anything to it after `before`, its
