@@ -163,3 +163,12 @@ def test_who_signs_out_leaves_no_picture_behind_in_the_browser(house: House, sig
     again = page.goto(address)
     assert again
     assert again.status == 401
+
+
+def test_a_browser_that_cannot_make_a_picture_smaller_sends_it_as_it_is(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text("What does it look like?"))
+    page = sign_in(f"/asks/{ask.id}")
+    page.evaluate("delete window.OffscreenCanvas")
+    given = FilePayload(name="a.png", mimeType="image/x-odd", buffer=PNG)
+    page.get_by_label("Add pictures or files").set_input_files(given)
+    expect(page.locator("[data-attached] label")).to_have_text(["a.png"])

@@ -3,6 +3,7 @@ agents say that means harm."""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from contextlib import suppress
@@ -10,12 +11,14 @@ from importlib import resources
 from typing import Any
 
 import pytest
-from playwright.sync_api import Error, Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page, Route, expect
 from tests.e2e.browser.conftest import PHONE
 from tests.e2e.browser.test_accessibility import TOO_SMALL, tabs_to, violations
+from tests.e2e.browser.test_attachments import PASTE
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
 from tests.permissions.test_desk import PUSH
+from tests.test_pictures import PNG
 from tests.trees.repositories import git, new_repository
 from tests.web.house import USER, confirm, new_ask
 
@@ -31,6 +34,7 @@ from sayso.web.beside_talk import BesideReader
 from sayso.web.transcript import Transcript
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+PASTE_SOON = f"(field, given) => (window.pastes ??= []).push(() => ({PASTE})(field, given))"
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script> [x](javascript:alert(3)) \u202eevil"
 
 
@@ -613,3 +617,34 @@ def test_what_waits_out_of_view_is_told_of_and_a_button_leads_there(stage: Stage
     stage.ended(conversation)
     page.goto(f"/talk/{conversation}")
     expect(page.get_by_label("Go on")).to_be_in_viewport()
+
+
+def test_pictures_that_come_one_right_after_the_other_are_all_there(stage: Stage, sign_in: SignIn) -> None:
+    stage.project("pasted")
+    page = sign_in()
+    prompt = page.get_by_label("What should it do?")
+    for name in ("one.png", "two.png"):
+        # At once, as far as a script can tell: neither has been looked at yet.
+        prompt.evaluate(PASTE_SOON, [name, base64.b64encode(PNG).decode()])
+    page.evaluate("for (const paste of pastes) paste()")
+    expect(page.locator("[data-chosen-pictures] bdi")).to_have_text(["one.png", "two.png"])
+
+
+def test_a_message_with_pictures_has_more_time_to_arrive(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    page.clock.install()
+    conversation = begin(page, stage.project("slow-line"), "say Hello")
+    stage.ended(conversation)
+    page.get_by_label("Go on").fill("pictures")
+    page.get_by_label("Add pictures").set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": PNG})
+    held: list[Route] = []
+    page.route(f"**/talk/{conversation}", lambda route: held.append(route))
+    page.route("**/attempts", lambda route: route.abort())
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.clock.fast_forward(60_000)
+    expect(page.get_by_role("button", name="Sending…")).to_be_visible()
+    alert = page.locator("[data-compose] [data-problem-text]")
+    expect(alert).to_be_hidden()
+    page.clock.fast_forward(61_000)
+    expect(alert).to_contain_text("It is not known whether this arrived.")
+    page.unroute_all()

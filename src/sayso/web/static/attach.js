@@ -2,7 +2,6 @@
 // the draft; an answer that is sent meanwhile waits for it. Without this file they go with the answer.
 
 const { smaller, reach } = globalThis.sayso;
-const UPLOAD_WITHIN = 120_000;
 const under = new Set();
 let waiting = null;
 
@@ -64,7 +63,7 @@ async function upload(place, file) {
   try {
     const most = Number(place.dataset.most);
     if (ready.size > most) throw new Error(tooLarge(ready, most));
-    const reply = await fetch(`${form.getAttribute("action")}/files`, { method: "POST", body, signal: AbortSignal.timeout(UPLOAD_WITHIN) });
+    const reply = await reach(`${form.getAttribute("action")}/files`, { method: "POST", body });
     const said = await reply.json().catch(() => ({}));
     if (!reply.ok) throw new Error(said.error || "the server did not take it. Reload the page and try again.");
     for (const each of said.attachments) {
@@ -75,7 +74,7 @@ async function upload(place, file) {
     }
     list.querySelector("input")?.dispatchEvent(new Event("input", { bubbles: true }));
   } catch (error) {
-    const why = error instanceof TypeError || error.name === "TimeoutError" ? "the server cannot be reached. Choose it again." : error.message;
+    const why = error instanceof TypeError || error.name === "AbortError" ? "the server cannot be reached. Choose it again." : error.message;
     tell(place, notAdded(file.name, why));
   }
   item.remove();

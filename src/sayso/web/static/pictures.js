@@ -35,19 +35,31 @@ function put(files) {
   show();
 }
 
-async function add(files) {
+// One after the other, so that what comes while others are made smaller takes the place of none.
+let before = Promise.resolve();
+
+function inTurn(work) {
+  before = before.then(work);
+}
+
+const allSmaller = (files) => Promise.all(files.map(smaller));
+
+function add(files) {
   // The agent may take none.
-  if (field.closest("[data-pictures]").hidden) return 0;
+  if (field.closest("[data-pictures]").hidden) return;
   const pictures = [...files].filter((file) => file.type.startsWith("image/"));
-  if (pictures.length) put([...field.files, ...(await Promise.all(pictures.map(smaller)))]);
-  return pictures.length;
+  if (!pictures.length) return;
+  inTurn(async () => {
+    const made = await allSmaller(pictures);
+    put([...field.files, ...made]);
+  });
 }
 
 if (field) {
   // A browser keeps words over a reload, and no files.
   document.querySelector("[data-lost-pictures]").hidden = !sessionStorage.getItem(CHOSEN) || field.files.length > 0;
   addEventListener("sayso:sent", (event) => event.detail === field.form.dataset.keep && sessionStorage.removeItem(CHOSEN));
-  field.addEventListener("change", async () => put(await Promise.all([...field.files].map(smaller))));
+  field.addEventListener("change", () => inTurn(async () => put(await allSmaller([...field.files]))));
   // What was sent is not chosen any more.
   field.form.addEventListener("sayso:cleared", () => put([]));
   field.form.addEventListener("paste", (event) => {

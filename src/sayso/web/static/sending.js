@@ -2,6 +2,8 @@
 // whether it arrived.
 
 const WITHIN = 15_000;
+// Files take their time on a slow line.
+const FILES_WITHIN = 120_000;
 const AGAIN = 2000;
 // Characters. Of what browsers send on for pages that were left, they take 64 kB at a time.
 const SHORT = 16_000;
@@ -9,14 +11,16 @@ const SHORT = 16_000;
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 function reach(address, options = {}) {
+  const { body } = options;
   const limit = new AbortController();
   // Its reply too must have come by then.
-  setTimeout(() => limit.abort(), WITHIN);
+  setTimeout(() => limit.abort(), hasFiles(body) ? FILES_WITHIN : WITHIN);
   // The browser is to send it on when the page is left at once.
-  const { body } = options;
   const keepalive = Boolean(body) && !(body instanceof FormData) && `${body}`.length < SHORT;
   return fetch(address, { keepalive, ...options, signal: limit.signal });
 }
+
+const hasFiles = (body) => body instanceof FormData && [...body.values()].some(({ size }) => size > 0);
 
 const newAttempt = () => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
 
