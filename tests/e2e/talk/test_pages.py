@@ -648,3 +648,16 @@ def test_a_message_with_pictures_has_more_time_to_arrive(stage: Stage, sign_in: 
     page.clock.fast_forward(61_000)
     expect(alert).to_contain_text("It is not known whether this arrived.")
     page.unroute_all()
+
+
+def test_a_press_that_meets_no_server_says_so_and_can_be_made_again(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    conversation = begin(page, stage.project("unstopped"), "wait never")
+    page.route("**/stop", lambda route: route.abort())
+    page.get_by_role("button", name="Stop Claude").click()
+    alert = page.locator("[data-compose] [data-problem-text]")
+    expect(alert).to_contain_text("It is not known whether “Stop Claude” arrived")
+    page.unroute_all()
+    page.get_by_role("button", name="Stop Claude").click()
+    expect(alert).to_be_hidden()
+    assert stage.ended(conversation).state is RunState.STOPPED

@@ -1,7 +1,7 @@
 // Makes a conversation live: what the agent does appears as it happens, and its questions are answered in place.
 // Every page works without this file; then a button shows what is new.
 
-const { $, $$, element, newStream, openWhileVisible, showAway, reach, fateOf, unknown, noteUnknown, takeUp, unlockForm, problem, deliver } = sayso;
+const { $, $$, element, newStream, openWhileVisible, showAway, reach, fateOf, unknown, noteUnknown, takeUp, unlockForm, problem, deliver, refusal } = sayso;
 
 const talk = $("[data-talk]");
 const compose = $("[data-compose]", talk);
@@ -422,11 +422,17 @@ talk.addEventListener("submit", async (event) => {
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter));
   button.disabled = true;
+  const teller = $("[data-problem-text]", form) ? form : compose;
   try {
     const reply = await post(form, body);
+    if ("unheard" in form.dataset) problem(teller, "");
+    delete form.dataset.unheard;
     if (reply.ok && form.dataset.keep) leave(form);
     else if (reply.ok && form.closest(".choices")) chosen(form);
-    else if (!reply.ok && $("[data-problem-text]", form)) problem(form, (await reply.json()).error);
+    else if (!reply.ok && teller === form) problem(form, await refusal(reply));
+  } catch {
+    form.dataset.unheard = "";
+    problem(teller, `It is not known whether “${button.textContent.trim()}” arrived: the server cannot be reached. Press it again.`);
   } finally {
     button.disabled = false;
   }
