@@ -288,6 +288,9 @@ def test_an_agents_code_can_be_copied(house: House, sign_in: SignIn) -> None:
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == "make all\n"
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
+    page.get_by_role("button", name="Copied").click()
+    expect(page.get_by_role("button", name="Not copied")).to_be_visible()
 
 
 @pytest.mark.parametrize("script", [True, False])

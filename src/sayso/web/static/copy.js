@@ -16,8 +16,9 @@ function offer() {
 document.addEventListener("click", async ({ target }) => {
   const pressed = target.closest?.("[data-copy]");
   if (!pressed) return;
-  await navigator.clipboard.writeText(pressed.dataset.copy);
-  pressed.textContent = "Copied";
+  // A browser may not let it, for example while another window has the focus.
+  const copied = await navigator.clipboard.writeText(pressed.dataset.copy).then(() => true, () => false);
+  pressed.textContent = copied ? "Copied" : "Not copied";
 });
 
 if (navigator.clipboard) {
