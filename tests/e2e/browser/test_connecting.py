@@ -13,7 +13,7 @@ from typing import ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_accessibility import check_looks
 from tests.web.house import House
@@ -198,3 +198,18 @@ def let_in(house: House, access: str) -> bool:
     headers = {"Authorization": f"Bearer {access}", "Content-Type": "application/json", "Accept": "application/json"}
     told = house.web.call("POST", "/mcp", body=listing, headers=headers, host=f"127.0.0.1:{house.web.port}")
     return told.status != 401
+
+
+def test_a_page_that_waits_asks_again_where_its_connection_has_died_without_a_word(
+    house: House, sign_in: SignIn, callback: str
+) -> None:
+    page = sign_in()
+    page.clock.install()
+    held: list[Route] = []
+    page.route("**/said", lambda route: held.append(route))
+    with page.expect_request("**/said"):
+        page.goto(wanted(house, callback))
+    with page.expect_request("**/said"):
+        page.clock.fast_forward(40_000)
+        page.clock.fast_forward(10_000)
+    page.unroute_all()

@@ -2,9 +2,13 @@
 
 const waiting = document.querySelector("[data-waiting]");
 const AGAIN = 5_000;
+// The server answers after 25 seconds if nothing was decided. A connection may die without a word.
+const WITHIN = 35_000;
 
 async function said() {
-  const reply = await fetch(waiting.dataset.waiting);
+  const limit = new AbortController();
+  setTimeout(() => limit.abort(), WITHIN);
+  const reply = await fetch(waiting.dataset.waiting, { signal: limit.signal });
   return reply.ok ? (await reply.json()).said : Promise.reject(new Error(`${reply.status}`));
 }
 
