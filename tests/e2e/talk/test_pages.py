@@ -220,8 +220,9 @@ def test_what_has_changed_in_the_working_tree_is_shown_as_it_happens(stage: Stag
     page.locator("summary", has_text="shop.py").click()
     (directory / "more").touch()
     expect(page.locator(".changed-name", has_text=name)).to_be_visible()
-    # What was folded stays so.
+    # What was folded stays so, and who was there with a keyboard still is.
     expect(page.get_by_text("three")).to_be_hidden()
+    expect(page.locator("summary", has_text="shop.py")).to_be_focused()
     stage.ended(conversation)
     assert page.evaluate(TOO_SMALL) == []
     # Now there is something to commit, and words for that stay over a reload until they are used.

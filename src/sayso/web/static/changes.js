@@ -44,10 +44,22 @@ function show(html) {
     const before = shown.querySelector(`[name=chosen][value="${box.value}"]`);
     if (before) box.checked = before.checked;
   }
-  if (shown.innerHTML !== template.innerHTML) shown.replaceChildren(template.content);
+  if (shown.innerHTML !== template.innerHTML) replace(template.content);
   // There may be something to commit now, or nothing any more.
   if (commit) commit.hidden = !shown.querySelector(".changed-file");
   dispatchEvent(new Event("sayso:moved"));
+}
+
+function replace(newer) {
+  const focused = shown.contains(document.activeElement) && document.activeElement;
+  shown.replaceChildren(newer);
+  if (focused) sameAs(focused)?.focus({ preventScroll: true });
+}
+
+// In the same file, as far as that is still there.
+function sameAs(focused) {
+  const file = document.getElementById(focused.closest("details[id]")?.id);
+  return file?.querySelector(focused.name ? `[name="${focused.name}"]` : focused.localName) ?? file?.querySelector("summary");
 }
 
 openWhileVisible(newStream({ address: () => place.dataset.stream, hear: ({ type }) => TELLS.has(type) && lookSoon() }));
