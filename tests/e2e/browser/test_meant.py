@@ -30,6 +30,18 @@ SHOWN_ANEW = """
 })
 """
 """How often a page that nobody touches says what is shown in it, in twenty frames."""
+HANGING = """() => {
+  const others = fetch;
+  globalThis.hangs = new Promise((hangs) => {
+    globalThis.fetch = (address, options) => {
+      if (!String(address).endsWith("/draft")) return others(address, options);
+      hangs();
+      return new Promise(() => {});
+    };
+  });
+}"""
+"""No draft that a page sends ever comes to an end. (Where Playwright held it back, a redirect got lost: the page learnt
+only once its patience was over that its answer was taken.)"""
 
 
 def permission(house: House, command: str = "rm -rf build") -> Ask:
@@ -441,10 +453,8 @@ def test_a_no_whose_reply_was_lost_with_the_server_is_not_shown_as_unsent(
 def test_a_draft_that_hangs_does_not_hold_up_the_answer(house: House, sign_in: SignIn) -> None:
     ask = house.ask(text())
     page = sign_in(f"/asks/{ask.id}")
-    hanging: list[Route] = []
-    page.route("**/draft", lambda route: hanging.append(route))
-    with page.expect_request("**/draft"):
-        page.get_by_role("textbox", name="Question").fill("Sayso")
+    page.evaluate(HANGING)
+    page.get_by_role("textbox", name="Question").fill("Sayso")
+    page.evaluate("hangs")
     page.get_by_role("button", name="Send answer").click()
     expect(page.locator("#standing")).to_contain_text("Answered by you")
-    assert hanging
