@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from sayso.asks.desk import Held
 from sayso.asks.handed_files import with_places
@@ -78,33 +78,7 @@ class CollectCalls:
 
     async def call(self, ctx: CallContext) -> ToolResult:
         try:
-            wanted = dialect.read(ctx.arguments)
-            waiting = await self._backend.waiting()
-            asker = self._backend.asker_of(ctx)
-            asks = await self._asked(waiting, asker, wanted.ask_id)
-            calls, named = self._backend.held_calls, {ask.id for ask in asks}
-            recalled = drops_calls(ctx) and await calls.recall(lambda call: any(ask.id in named for ask in call.asks))
-            # Who was just told that nobody has answered in time may wait on: no other call does.
-            if await waiting.leaving.noted(ask.id for ask in asks if ask.state is State.TIMED_OUT) or recalled:
-                asks = await self._asked(waiting, asker, wanted.ask_id)
-            for_long = wanted.wait and not any(_settled(ask) for ask in asks)
-            of_others = waiting.desk.of_other_sessions(asks, asker)
-            awaited = _awaited(waiting, asks)
-            free = [ask for ask in asks if ask.id not in awaited]
-            held = await _take(waiting, asker, free if for_long else [ask for ask in free if _settled(ask)])
-            if wanted.ask_id is None:
-                asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
-            asks = await self._hand_over(ctx, waiting, asks, held)
-            files = {ask.id: await self._backend.files_of(ask, asker) for ask in asks}
-            before = calls.told if drops_calls(ctx) else ()
-            told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others, awaited, before))
-            if handed := [each for of_ask in files.values() for each in of_ask]:
-                from sayso.mcp_server.files import put_into
-
-                put_into(told, handed, asker)
-            if self._backend.stopping and not all(_settled(ask) for ask in asks):
-                say_stopping(told)
-            return told
+            return await self._collected(ctx, dialect.read(ctx.arguments))
         except InvalidInput as error:
             return result(ToolReply(text=str(error), data={"outcome": "invalid"}, is_error=True))
         except SaysoError as error:
@@ -125,6 +99,42 @@ class CollectCalls:
             self._quiet.add(asker, opened)
         if owed.late or owed.perhaps:
             add(told, "late_answers", " ".join(dialect.mention(owed)))
+
+    async def _collected(self, ctx: CallContext, wanted: dialect.WantedAnswers) -> ToolResult:
+        waiting, asker = await self._backend.waiting(), self._backend.asker_of(ctx)
+        asks = await self._freed(ctx, waiting, asker, wanted.ask_id)
+        of_others = waiting.desk.of_other_sessions(asks, asker)
+        awaited = _awaited(waiting, asks)
+        for_long = wanted.wait and not any(_settled(ask) for ask in asks)
+        free = [ask for ask in asks if ask.id not in awaited and (for_long or _settled(ask))]
+        held = await _take(waiting, asker, free)
+        if wanted.ask_id is None:
+            asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
+        asks = await self._hand_over(ctx, waiting, asks, held)
+        return await self._told(ctx, asks, of_others, awaited)
+
+    async def _freed(self, ctx: CallContext, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
+        """What is asked for, once no call of this agent holds on to it that has ended for its client."""
+        asks = await self._asked(waiting, asker, ask_id)
+        calls, named = self._backend.held_calls, {ask.id for ask in asks}
+        recalled = drops_calls(ctx) and await calls.recall(lambda call: any(ask.id in named for ask in call.asks))
+        # Who was just told that nobody has answered in time may wait on: no other call does.
+        if await waiting.leaving.noted(ask.id for ask in asks if ask.state is State.TIMED_OUT) or recalled:
+            return await self._asked(waiting, asker, ask_id)
+        return asks
+
+    async def _told(self, ctx: CallContext, asks: Sequence[Ask], of_others: Set[str], awaited: Set[str]) -> ToolResult:
+        asker = self._backend.asker_of(ctx)
+        files = {ask.id: await self._backend.files_of(ask, asker) for ask in asks}
+        before = self._backend.held_calls.told if drops_calls(ctx) else ()
+        told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others, awaited, before))
+        if handed := [each for of_ask in files.values() for each in of_ask]:
+            from sayso.mcp_server.files import put_into
+
+            put_into(told, handed, asker)
+        if self._backend.stopping and not all(_settled(ask) for ask in asks):
+            say_stopping(told)
+        return told
 
     async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
         """One ask by its id; or all that this agent is owed, also what other calls of its are waiting for."""
