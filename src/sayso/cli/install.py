@@ -109,45 +109,29 @@ def command(
         return
     targets = _wanted(clients, machine, scope)
     pieces = [registration(target, scope, machine, *(["--lean"] if lean else [])) for target in targets]
-    grants, waits, hooks, gates, skills = _beside(pieces, allow, skill)
-    _check_extras((hook or foreground) and not hooks, approvals and not gates, skill and not skills)
+    extras = _Extras(foreground=foreground, hook=hook, approvals=approvals)
+    beside = _beside(pieces, allow, skill)
+    _check_extras(extras, beside, skill)
     if only_print:
-        extras = (
-            *grants,
-            *(waits if foreground else ()),
-            *(hooks if hook else ()),
-            *(gates.values() if approvals else ()),
-            *skills,
-        )
-        put("\n\n".join([*map(_to_paste, pieces), *map(_text_of, extras)]))
+        texts = [*map(_to_paste, pieces), *map(_text_of, [*beside.grants, *beside.chosen(extras)])]
+        put("\n\n".join(texts))
         return
     if not (clients or dry_run) and is_interactive() and not _agreed(targets):
         raise click.exceptions.Exit(1)
     config = settings()
     before = brought(config, config.project) if for_project and not dry_run else None
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
-    ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *gates.values(), *skills]
+    ours = [*(piece.part for piece in pieces), *beside.parts]
     # What goes with an entry is of no use where there is none; whoever mends the file runs this again.
     pieces = [piece for piece, well in zip(pieces, went_well, strict=True) if well]
-    grants, waits, hooks, gates, skills = _beside(pieces, allow, skill)
-    went_well += [_try(_show_part if dry_run else _adding(ours, machine), part) for part in grants]
-    _say_what_is_allowed(pieces, grants)
-    wants_wait = bool(foreground) if dry_run else _wants_wait(waits, foreground)
-    wants_hook = bool(hook) if dry_run else _wants_hook(hooks, hook)
-    wants_gate = bool(approvals) if dry_run else _wants_gate(gates, approvals)
-    # Several clients may read the same file.
-    parts = {
-        (type(part), part.path): part
-        for part in [
-            *(waits if wants_wait else []),
-            *(hooks if wants_hook else []),
-            *(gates.values() if wants_gate else []),
-            *skills,
-        ]
-    }
-    went_well += [_try(_show_part if dry_run else _adding(ours, machine), part) for part in parts.values()]
-    if wants_gate:
-        _say_when_prompts_come([BY_KEY[key] for key in gates])
+    beside = _beside(pieces, allow, skill)
+    place = _show_part if dry_run else _adding(ours, machine)
+    went_well += [_try(place, part) for part in beside.grants]
+    _say_what_is_allowed(pieces, beside.grants)
+    extras = extras if dry_run else _asked(extras, beside)
+    went_well += [_try(place, part) for part in beside.chosen(extras)]
+    if extras.approvals:
+        _say_when_prompts_come([BY_KEY[key] for key in beside.gates])
     if before is not None:
         trust_changes(config, before, [part.path for part in ours])
     if pieces:
@@ -167,13 +151,13 @@ def _wanted(clients: Sequence[str], machine: Machine, scope: Scope) -> list[Targ
     return targets
 
 
-def _check_extras(hook_in_vain: bool | None, gate_in_vain: bool | None, skill_in_vain: bool) -> None:
-    if hook_in_vain:
+def _check_extras(extras: _Extras, beside: _Beside, skill: bool) -> None:
+    if (extras.hook or extras.foreground) and not beside.hooks:
         raise click.UsageError("--hook and --foreground are for Claude Code. Name claude-code too, or leave them out.")
-    if gate_in_vain:
+    if extras.approvals and not beside.gates:
         able = ", ".join(target.key for target in TARGETS if target.gate)
         raise click.UsageError(f"--approvals is for your own clients, not for a project's, and only for {able}.")
-    if skill_in_vain:
+    if skill and not beside.skills:
         raise click.UsageError("None of these clients reads skills or instructions from a file. Leave --skill out.")
 
 
@@ -227,12 +211,36 @@ def _text_of(part: Part) -> str:
 # What goes with an entry
 
 
+class _Extras(NamedTuple):
+    """What a person wants with an entry; None where they have not said."""
+
+    foreground: bool | None
+    hook: bool | None
+    approvals: bool | None
+
+
 class _Beside(NamedTuple):
+    """What there is to go with the entries."""
+
     grants: list[Part]
     waits: list[Part]
     hooks: list[Part]
     gates: dict[str, GateSetUp]
     skills: list[Part]
+
+    @property
+    def parts(self) -> list[Part]:
+        return [*self.grants, *self.waits, *self.hooks, *self.gates.values(), *self.skills]
+
+    def chosen(self, extras: _Extras) -> list[Part]:
+        """All but the grants that are wanted, each once: several clients may read the same file."""
+        wanted = [
+            *(self.waits if extras.foreground else ()),
+            *(self.hooks if extras.hook else ()),
+            *(self.gates.values() if extras.approvals else ()),
+            *self.skills,
+        ]
+        return list({(type(part), part.path): part for part in wanted}.values())
 
 
 def _beside(pieces: Sequence[Registration], allow: bool, skill: bool) -> _Beside:
@@ -265,6 +273,15 @@ def _say_what_is_allowed(pieces: Sequence[Registration], grants: Sequence[Part])
                     command=own,
                 )
             )
+
+
+def _asked(extras: _Extras, beside: _Beside) -> _Extras:
+    """What was left open is offered, one after the other."""
+    return _Extras(
+        foreground=_wants_wait(beside.waits, extras.foreground),
+        hook=_wants_hook(beside.hooks, extras.hook),
+        approvals=_wants_gate(beside.gates, extras.approvals),
+    )
 
 
 def _wants_wait(waits: Sequence[Part], foreground: bool | None) -> bool:
