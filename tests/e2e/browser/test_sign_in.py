@@ -38,6 +38,12 @@ def test_the_link_that_the_command_prints_signs_in_once(
     expect(page.get_by_role("alert")).to_contain_text("This link has been used or is too old.")
 
 
+def test_a_second_press_does_not_hear_that_the_first_has_used_the_link(house: House, page: Page) -> None:
+    page.goto(link_to(house, house.accounts.make_link("ada")))
+    page.get_by_role("button", name="Sign in").dblclick(delay=5)
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+
+
 def test_a_link_that_somebody_only_looked_at_still_works(house: House, page: Page) -> None:
     link = link_to(house, house.accounts.make_link("ada"))
     for _ in range(3):
