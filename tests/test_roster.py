@@ -195,6 +195,25 @@ def test_a_session_that_its_client_has_left_for_another_leaves_after_a_while(clo
     store.close()
 
 
+def test_a_session_is_back_where_its_client_was_seen_in_it_and_has_gone_to_no_other(
+    clients: Clients, clock: FakeClock
+) -> None:
+    store = SqliteStore.in_memory()
+    roster, client = Roster(store, clock), clients()
+    asked = replace(HERE, session="one", pid=1, started="long ago")
+    assert not roster.is_back(asked, HERE), "nobody has seen it"
+    roster.note_gate(asker_for(client, "one"), "Bash: make")
+    assert roster.is_back(asked, HERE)
+    assert not roster.is_back(asked, asker_for(client, "another")), "the same client has gone on"
+    clock.forward(1)
+    roster.note_gate(asker_for(client, "another"), "")
+    assert not roster.is_back(asked, HERE)
+    client.kill()
+    client.wait(SECONDS)
+    assert not roster.is_back(replace(asked, session="another"), HERE)
+    store.close()
+
+
 def test_those_that_wait_for_a_person_come_first_the_longest_wait_before_the_others(
     clients: Clients, clock: FakeClock
 ) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sayso.clock import now_ms
 from sayso.config import Config
+from sayso.processes import ProcessName, this_host
 from sayso.store import Store, open_store
 from sayso.store.bell import LOOK_EVERY, Bell, Listener
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sayso.agents.projects import Projects
     from sayso.agents.supervisor import RunSupervisor
     from sayso.asks.desk import AskDesk, CleanedUp
+    from sayso.asks.model import Asker
     from sayso.asks.sessions import Lives
     from sayso.asks.waiting import Waiting
     from sayso.chats.desk import ChatDesk
@@ -89,9 +91,21 @@ class Desks:
             self._store,
             keeps_history=lambda _: config.history,
             lives=lives,
+            is_back=self._is_back,
             most_open=config.max_open_asks,
             most_attached=AttachmentLimits(count=config.attachments, size=config.attachments_bytes),
         )
+
+    def _is_back(self, theirs: Asker, ours: Asker) -> bool:
+        """Whether a session that asked through another server was taken up again: its client says so, or what stands
+        beside it for other reasons has seen it."""
+        from sayso import claude_sessions
+
+        if theirs.client == claude_sessions.CLIENT and theirs.host == this_host():
+            own = ProcessName(pid=ours.pid, started=ours.started)
+            if any(each != own for each in claude_sessions.processes_in(theirs.session)):
+                return True
+        return self.roster.is_back(theirs, ours)
 
     @cached_property
     def permissions(self) -> PermissionDesk:

@@ -142,6 +142,19 @@ class Roster:
         living = self._living(named)
         return any(_lives(each, living, recent=True) for each in named)
 
+    def is_back(self, theirs: Asker, ours: Asker) -> bool:
+        """Whether the session of the first is there by what it was last seen in: a gate, a hook or a server saw it go
+        on in a process that is not the second one's, and that has not gone on to another session."""
+        noted = [_noted(row) for row in self._store.all("roster")]
+        found = next((each for each in noted if each.id == agent_id(theirs)), None)
+        if found is None or _process(found.asker) == _process(ours):
+            return False
+        if not (found.asker.pid and found.asker.host == this_host()):
+            return found.process in self._living([found])
+        process = _process(found.asker)
+        later = any(_process(each.asker) == process and each.seen_at > found.seen_at for each in noted)
+        return not later and is_running(found.asker.pid, found.asker.started)
+
     # Within the store
 
     def _note(self, asker: Asker, process: str, doing: str, since: int | None = None) -> None:

@@ -167,7 +167,7 @@ def age(milliseconds: int) -> str:
 
 
 def lasting(milliseconds: int) -> str:
-    """How long something takes, for those who watch it: `0.4 s`, `12 s`, `3 m 20 s`, `1 h 5 m`."""
+    """How long something takes, for those who watch it: `0.4 s`, `12 s`, `3 m 20 s`, `1 h 5 m`, `20 d 3 h`."""
     seconds = max(milliseconds, 0) // 1000
     if seconds < 10 and milliseconds % 1000:
         return f"{max(milliseconds, 0) / 1000:.1f} s"
@@ -175,7 +175,9 @@ def lasting(milliseconds: int) -> str:
         return f"{seconds} s"
     if seconds < 3600:
         return f"{seconds // 60} m {seconds % 60} s"
-    return f"{seconds // 3600} h {seconds % 3600 // 60} m"
+    if seconds < 2 * 86_400:
+        return f"{seconds // 3600} h {seconds % 3600 // 60} m"
+    return f"{seconds // 86_400} d {seconds % 86_400 // 3600} h"
 
 
 def _blanks_seen(line: str, on_both_sides: set[str]) -> str:

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.asks.samples import AGENT, ANNA, RED, ask
+from tests.asks.samples import AGENT, ANNA, RED, FakeClock, ask
 from tests.conftest import OpenStore, die
 
 from sayso.asks.desk import AskDesk, Held
@@ -89,6 +89,36 @@ def test_an_answer_passes_to_another_session_once_its_own_is_gone(
     held = answered_late(AskDesk(dying), first)
     die(dying, living)
     assert is_offered(AskDesk(living), held, second)
+
+
+def test_an_answer_stays_with_a_session_that_was_taken_up_again_and_has_yet_to_call(open_shared: OpenStore) -> None:
+    dying, living = open_shared(), open_shared()
+    held = answered_late(AskDesk(dying), NAMED)
+    die(dying, living)
+    back = {("one", "another")}
+    desk = AskDesk(living, is_back=lambda theirs, ours: (theirs.session, ours.session) in back)
+    assert not is_offered(desk, held, OTHER)
+    assert desk.is_for_another(held.ask, OTHER)
+    back.clear()
+    assert is_offered(desk, held, OTHER), "it is gone by now"
+
+
+@pytest.mark.parametrize(
+    ("hours", "session", "takes_it"), [(23, "another", True), (25, "another", False), (999, "one", True)]
+)
+def test_what_was_said_to_a_session_that_is_gone_answers_another_in_the_same_words_for_a_day(
+    open_shared: OpenStore, hours: int, session: str, takes_it: bool
+) -> None:
+    clock, dying, living = FakeClock(), open_shared(), open_shared()
+    held = answered_late(AskDesk(dying, clock=clock), NAMED)
+    die(dying, living)
+    clock.forward(hours * 3_600_000)
+    desk, asker = AskDesk(living, clock=clock), replace(NAMED, session=session)
+    again = desk.hold(ask(asker=asker))
+    assert (again.ask.id == held.ask.id, again.of_another) == (takes_it, takes_it and session != "one")
+    if not takes_it:
+        assert again.ask.state is State.PENDING
+        assert [one.id for one in desk.owed(asker).late] == [held.ask.id], "told of as another's all the same"
 
 
 def test_a_resumed_session_gets_its_answer_while_another_server_of_it_lives(open_shared: OpenStore) -> None:

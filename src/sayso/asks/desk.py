@@ -21,7 +21,7 @@ from sayso.asks.model import Answer, Ask, Asker, Attachment, Event, NewAsk, Outc
 from sayso.asks.quorum import is_shown_to
 from sayso.asks.quota import UNLIMITED, OpenAsks
 from sayso.asks.retention import CleanedUp, Retention
-from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
+from sayso.asks.sessions import AgentSessions, IsBack, IsKin, Lives, always, is_nameless, never, nobody
 from sayso.asks.table import AskTable, known_ask
 from sayso.clock import Clock, now_ms
 from sayso.errors import (
@@ -77,14 +77,16 @@ class AskDesk:
         clock: Clock = now_ms,
         keeps_history: Callable[[Ask], bool] = lambda _: True,
         lives: Lives = always,
+        is_back: IsBack = never,
         most_open: int = UNLIMITED,
         most_attached: AttachmentLimits | None = None,
     ) -> None:
-        """`lives` tells of sessions that ask through this process whether they are still there."""
+        """`lives` tells of sessions that ask through this process whether they are still there, `is_back` of those that
+        asked through another whether they are there again."""
         self._store = store
         self._clock = clock
         self._keeps_history = keeps_history
-        self._lives = lives
+        self._lives, self._is_back = lives, is_back
         self._open_asks, self._most_attached = OpenAsks(most_open), most_attached
         self.opened = 0
         """How many asks it has opened."""
@@ -658,7 +660,7 @@ class AskDesk:
 
     def _sessions(self, is_kin: IsKin = nobody) -> AgentSessions:
         bell = self._store.bell()
-        return AgentSessions(bell.process, bell.alive, self._lives, is_kin)
+        return AgentSessions(bell.process, bell.alive, self._lives, is_kin, self._is_back)
 
     def _forget_surface(self, process: str) -> None:
         self._store.write(lambda tx: tx.run("drop_surface", process=process))

@@ -31,6 +31,8 @@ class Held:
     ask: Ask
     wait: Wait
     reattached: bool = False
+    of_another: bool = False
+    """Whether another session had asked it, which is gone."""
     away: Away = Away.UNKNOWN
     """Where the agent goes when the wait ends without an outcome."""
 

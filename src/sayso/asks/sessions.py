@@ -9,6 +9,7 @@ nothing passes to it unasked while the process lives.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
+from functools import cache
 from typing import Protocol, TypeVar
 
 from sayso.asks.model import Ask, Asker
@@ -20,6 +21,10 @@ Alive = Callable[[Set[str]], Set[str]]
 Lives = Callable[[Asker], bool]
 """Whether a session that asks through this very process is still there."""
 
+
+IsBack = Callable[[Asker, Asker], bool]
+"""Whether the session of the first has been taken up again and is there, though it has yet to call a tool; not in the
+second one's process."""
 
 IsKin = Callable[[Asker], bool]
 """Whether this process belongs to the client that asked, so that what it hears that client hears."""
@@ -41,15 +46,16 @@ T = TypeVar("T", bound=Owned)
 class AgentSessions:
     """Tells what belongs to living sessions from what is free to take, for the sessions of one server process."""
 
-    def __init__(self, process: str, alive: Alive, lives: Lives, is_kin: IsKin) -> None:
-        self._process, self._alive, self._lives, self._is_kin = process, alive, lives, is_kin
+    def __init__(self, process: str, alive: Alive, lives: Lives, is_kin: IsKin, is_back: IsBack) -> None:
+        self._process, self._alive, self._lives, self._is_kin, self._is_back = process, alive, lives, is_kin, is_back
 
     def belonging(self, things: Iterable[T], asker: Asker) -> list[T]:
         """Those that this session asked for, or that a session asked for which is gone."""
         things = list(things)
         servers = {thing.server for thing in things if thing.server and not self._is_own(thing, asker)}
         living = self._alive(servers) if servers else set()
-        return [thing for thing in things if self._is_own(thing, asker) or self._is_gone(thing, asker, living)]
+        is_back = cache(self._is_back)  # there may be many of one session
+        return [thing for thing in things if self._is_own(thing, asker) or self._is_gone(thing, asker, living, is_back)]
 
     def left_elsewhere(self, things: Iterable[T], asker: Asker) -> list[T]:
         """Those that this session, by its client's name for it, asked for through servers that have ended."""
@@ -78,10 +84,13 @@ class AgentSessions:
             return theirs.session == asker.session
         return thing.server == self._process and not (theirs.run or asker.run or is_nameless(asker))
 
-    def _is_gone(self, thing: Owned, asker: Asker, living: Set[str]) -> bool:
+    def _is_gone(self, thing: Owned, asker: Asker, living: Set[str], is_back: IsBack) -> bool:
+        theirs = thing.asker
         if thing.server == self._process:
-            return not self._lives(thing.asker)
-        return thing.server not in living and not _another_client_lives(thing.asker, asker)
+            return not self._lives(theirs)
+        if thing.server in living or _another_client_lives(theirs, asker):
+            return False
+        return not (theirs.session and is_back(theirs, asker))
 
 
 def _can_be_told_apart(theirs: Asker, ours: Asker) -> bool:
@@ -98,6 +107,11 @@ def is_nameless(asker: Asker) -> bool:
 
 def nobody(_: Asker) -> bool:
     """Of a process that belongs to no client."""
+    return False
+
+
+def never(*_: Asker) -> bool:
+    """Where a session that was taken up again is known by its calls alone."""
     return False
 
 

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from sayso.asks.desk import Owed
 
 _ANOTHER = "Another session, not you,"
+_GO_ON = "Only if you go on with its work is this for you."
 _NOT_YET = "Not answered yet, still open. Do not assume an answer. To hold on for one, call get_answers with wait true:"
+_NOT_YET_OF_ANOTHER = (
+    "Another session, which has ended, asked these, and nobody has answered yet. Only if you go on with its work: to "
+    "hold on for one, call get_answers with wait true and its ask_id:"
+)
 _NOTHING = "You have no open questions and no answers waiting."
 _TOLD_BEFORE = (
     "Earlier calls have returned the answers to these. If you have not seen one, because its call was interrupted, "
@@ -81,22 +86,28 @@ def render(
     have dropped."""
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
+    unanswered = _unanswered(open_, of_others, awaited)
     data: dict[str, Any] = {
         # Some clients give the model only this: it must know whose answers these are, and what has none.
-        "message": _words(settled, open_, awaited, partial(_told_beside_answers, of_others=of_others), told_before),
+        "message": _words(settled, unanswered, partial(_told_beside_answers, of_others=of_others), told_before),
         "answers": [{**outcome_data(ask), "wiped": True} if is_wiped(ask) else outcome_data(ask) for ask in settled],
         "pending": [outcome_data(ask) for ask in open_],
     }
-    return ToolReply(text=_words(settled, open_, awaited, partial(_told, of_others=of_others), told_before), data=data)
+    return ToolReply(text=_words(settled, unanswered, partial(_told, of_others=of_others), told_before), data=data)
 
 
-def _words(
-    settled: Sequence[Ask], open_: Sequence[Ask], awaited: Set[str], told: Callable[[Ask], str], before: Sequence[Ask]
-) -> str:
-    words = [f"{_name(ask)}\n{told(ask)}" for ask in settled]
-    words += _listed(_NOT_YET, [ask for ask in open_ if ask.id not in awaited])
-    words += _listed(_AWAITED, [ask for ask in open_ if ask.id in awaited])
+def _words(settled: Sequence[Ask], unanswered: Sequence[str], told: Callable[[Ask], str], before: Sequence[Ask]) -> str:
+    words = [*(f"{_name(ask)}\n{told(ask)}" for ask in settled), *unanswered]
     return "\n\n".join(words or [_NOTHING, *_listed(_TOLD_BEFORE, before)])
+
+
+def _unanswered(asks: Sequence[Ask], of_others: Set[str], awaited: Set[str]) -> list[str]:
+    free = [ask for ask in asks if ask.id not in awaited]
+    return [
+        *_listed(_NOT_YET, [ask for ask in free if ask.id not in of_others]),
+        *_listed(_NOT_YET_OF_ANOTHER, [ask for ask in free if ask.id in of_others]),
+        *_listed(_AWAITED, [ask for ask in asks if ask.id in awaited]),
+    ]
 
 
 def _listed(heading: str, asks: Sequence[Ask]) -> list[str]:
@@ -114,11 +125,12 @@ def _told(ask: Ask, of_others: Set[str]) -> str:
         f"Here are the user's answers:\n{answers_as_words(ask)}" if ask.state is State.ANSWERED else refusal_words(ask)
     )
     asked = f"{_ANOTHER} asked this" if ask.id in of_others else "Asked"
-    return f"{asked} at {iso_time(ask.created_at)}, settled at {iso_time(ask.ended_at)}. {told}"
+    caution = f" {_GO_ON}" if ask.id in of_others else ""
+    return f"{asked} at {iso_time(ask.created_at)}, settled at {iso_time(ask.ended_at)}.{caution} {told}"
 
 
 def _told_beside_answers(ask: Ask, of_others: Set[str]) -> str:
     if ask.state is not State.ANSWERED or is_wiped(ask):
         return _told(ask, of_others)
     whose = whose_words(ask.outcome.surface if ask.outcome else "")
-    return f"{_ANOTHER} asked this. {whose}" if ask.id in of_others else whose
+    return f"{_ANOTHER} asked this. {_GO_ON} {whose}" if ask.id in of_others else whose

@@ -41,12 +41,18 @@ def outcome_data(ask: Ask) -> dict[str, Any]:
     return data
 
 
-def given_earlier(ask: Ask, now: int) -> str:
-    """When and to what an answer was given that a call finds waiting for it."""
+def given_earlier(ask: Ask, now: int, *, to_another: bool = False) -> str:
+    """When and to what an answer was given that a call finds waiting for it; `to_another` session, if it was."""
     given, asked = ask.ended_at or now, ask.created_at
+    when = f"This was settled {lasting(now - given)} ago (at {_minute(given)}), before this call"
+    if to_another:
+        return (
+            f"{when}, for another session, not you, which has ended: this is what it asked at {_minute(asked)}. If "
+            "you do not go on with its work, or if things have changed since, ask again in other words."
+        )
     return (
-        f"This was settled {lasting(now - given)} ago (at {_minute(given)}), before this call. It is about the same "
-        f"question as it was asked at {_minute(asked)}. If things have changed since, ask again in other words."
+        f"{when}. It is about the same question as it was asked at {_minute(asked)}. If things have changed since, ask "
+        "again in other words."
     )
 
 

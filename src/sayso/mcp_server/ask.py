@@ -279,7 +279,7 @@ class HeldCall:
             files = [replace(each, in_result=False) for each in files]
         told = result(self._request.render(_as_asked(with_places(ask, files), self._request.new)))
         if self._came is None and self._found_settled(ask):
-            add(told, "given_earlier", given_earlier(ask, now_ms()))
+            add(told, "given_earlier", given_earlier(ask, now_ms(), to_another=self._held.of_another))
         if self._form and self._form.is_late:
             first = ask.outcome.person if ask.outcome else ""
             add(told, "form", _FORM_CAME_LATE.format(who=first or "somebody"))

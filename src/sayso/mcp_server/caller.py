@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
-from sayso import untrusted_json
+from sayso import claude_sessions
 from sayso.asks.model import Asker
 from sayso.branches import branch_of
 from sayso.clients import ENTRY_VARIABLE, SESSION_VARIABLE, conversation, entry_in, is_headless
 from sayso.config import Config
-from sayso.files import read_regular
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, ancestry, leader_of, starter, this_host
 from sayso.protocol.request import ClientInfo
 from sayso.records import replace
 from sayso.text import fit_for_column
-
-_LEAVES_SESSIONS = "claude-code"
-_MOST_ABOUT_SESSION = 65_536
-"""Bytes of the file about a session that are read."""
 
 
 def described(ctx: CallContext) -> Asker:
@@ -57,25 +50,14 @@ def beside_us(client: ClientInfo, meta: Mapping[str, Any], config: Config) -> As
 
 def is_in_session(asker: Asker) -> bool:
     """Whether the client whose server this is still is in this asker's session: Claude Code leaves one by `/clear`."""
-    return asker.client != _LEAVES_SESSIONS or asker.session == _session()
+    return asker.client != claude_sessions.CLIENT or asker.session == _session()
 
 
 def _session() -> str:
     """The session that our client is in, where it says so to all that it starts. Claude Code keeps this server when it
     goes on to another one, by `/clear` or `/resume`: in which it is now stands in a file of its own."""
     began_in = os.environ.get(SESSION_VARIABLE, "")
-    return fit_for_column((began_in and _session_now()) or began_in)
-
-
-def _session_now() -> str:
-    folder = os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude"), "sessions")
-    for each in _line():
-        with suppress(OSError, ValueError):
-            match untrusted_json.loads(read_regular(Path(folder, f"{each.pid}.json"), _MOST_ABOUT_SESSION)):
-                # A file that a process of the same number has left says nothing of this one.
-                case {"procStart": each.started, "sessionId": str(session)}:
-                    return session
-    return ""
+    return fit_for_column((began_in and claude_sessions.session_of(_line())) or began_in)
 
 
 @lru_cache(maxsize=64)

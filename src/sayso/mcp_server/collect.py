@@ -106,7 +106,9 @@ class CollectCalls:
         of_others = waiting.desk.of_other_sessions(asks, asker)
         awaited = _awaited(waiting, asks)
         for_long = wanted.wait and not any(_settled(ask) for ask in asks)
-        free = [ask for ask in asks if ask.id not in awaited and (for_long or _settled(ask))]
+        # To hold on for what another session has asked takes it over: only who names it wants that.
+        for_these = [ask for ask in asks if for_long and (wanted.ask_id or ask.id not in of_others)]
+        free = [ask for ask in asks if ask.id not in awaited and (ask in for_these or _settled(ask))]
         held = await _take(waiting, asker, free)
         if wanted.ask_id is None:
             asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]

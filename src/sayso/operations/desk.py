@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Asker
 from sayso.asks.quota import UNLIMITED, check_commands
-from sayso.asks.sessions import AgentSessions, always, nobody
+from sayso.asks.sessions import AgentSessions, always, never, nobody
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.detached import DetachedDesk, DetachedQueries
 from sayso.errors import AmbiguousId, NotFound
@@ -234,7 +234,7 @@ class OperationDesk(DetachedDesk[Operation]):
     def belonging(self, operations: Iterable[Operation], asker: Asker) -> list[Operation]:
         """Those of this session, or of one that is gone."""
         bell = self._store.bell()
-        return AgentSessions(bell.process, bell.alive, always, nobody).belonging(operations, asker)
+        return AgentSessions(bell.process, bell.alive, always, nobody, never).belonging(operations, asker)
 
     def collect(self, age_ms: int, total_bytes: int, ending: threading.Event) -> int:
         """Delete what ended long ago, and the oldest of what is too much on disk. How many went."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +15,7 @@ from tests.e2e.clients.events import Json
 from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, new_place, text_of
 from tests.running.processes import eventually
 
+from sayso.asks.model import State
 from sayso.processes import name_of
 
 PROCEED: Json = {"question": "Proceed?", "options": ["Yes", "No"]}
@@ -179,10 +182,13 @@ class ClaudeAtWork:
         self.goes_to(began_in)
 
     def goes_to(self, session: str, started: str | None = None) -> None:
-        own = name_of(os.getpid())
-        assert own is not None
-        noted = {"pid": own.pid, "procStart": started or own.started, "sessionId": session}
-        (self._folder / "sessions" / f"{own.pid}.json").write_text(json.dumps(noted))
+        self.also_runs(os.getpid(), session, started)
+
+    def also_runs(self, pid: int, session: str, started: str | None = None) -> None:
+        process = name_of(pid)
+        assert process is not None
+        noted = {"pid": pid, "procStart": started or process.started, "sessionId": session}
+        (self._folder / "sessions" / f"{pid}.json").write_text(json.dumps(noted))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -218,6 +224,52 @@ def test_what_was_asked_before_a_client_left_a_session_is_told_as_another_sessio
         person.answer(person.desk.get(first), "Yes")
         got = agent.call("get_answers", {}).result(WAIT)
         assert "Proceed?\nAnother session, not you, asked this" in text_of(got)
+
+
+def test_an_answer_waits_for_a_session_that_was_resumed_and_has_called_no_tool_yet(place: Place) -> None:
+    claude = ClaudeAtWork(place, "s-1")
+    other = {**claude.environment, "CLAUDE_CODE_SESSION_ID": "s-2"}
+    with place.person() as person, place.agent(program="sayso", name="claude-code", environment=other) as b:
+        person.desk.show_up("test", "ada")
+        with place.agent(program="sayso", name="claude-code", environment=claude.environment) as a:
+            first = ask_and_leave(a)
+        claude.goes_to("s-2")  # who asks now, by the same file
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as resumed:
+            claude.also_runs(resumed.pid, "s-1")
+            person.answer(person.desk.get(first), "Yes")
+            assert data_of(b.call("get_answers", {}).result(WAIT))["answers"] == []
+            second = ask_and_leave(b)
+            assert second != first
+            assert person.desk.get(second).state is State.PENDING
+            assert b.call("get_answers", {"ask_id": first}).result(WAIT).is_error
+            resumed.kill()
+        (got,) = data_of(b.call("get_answers", {}).result(WAIT))["answers"]
+        assert got["ask_id"] == first
+
+
+def test_an_answer_to_another_session_says_so_where_the_same_is_asked_again(place: Place) -> None:
+    with place.person() as person:
+        first = answered_after_its_session(place, person)
+        with session(place, name="s-2") as agent:
+            told = data_of(agent.call("ask_user", PROCEED).result(WAIT))
+        assert (told["ask_id"], told["outcome"]) == (first, "answered")
+        assert "for another session, not you, which has ended: this is what it asked at" in told["given_earlier"]
+
+
+def test_an_open_question_of_another_session_is_named_as_such_and_taken_over_only_by_name(place: Place) -> None:
+    with place.person() as person:
+        person.desk.show_up("test", "ada")
+        with session(place, name="s-1") as gone:
+            first = ask_and_leave(gone)
+        with session(place, name="s-2") as agent:
+            told = agent.call("get_answers", {"wait": True}).result(WAIT)
+            assert "Another session, which has ended, asked these" in text_of(told)
+            assert [each["ask_id"] for each in data_of(told)["pending"]] == [first]
+            assert person.desk.get(first).asker.session == "s-1"
+            call = agent.call("get_answers", {"wait": True, "ask_id": first})
+            eventually(lambda: person.desk.get(first).asker.session == "s-2")
+            person.answer(person.desk.get(first), "Yes")
+            assert data_of(call.result(WAIT))["answers"][0]["ask_id"] == first
 
 
 def test_the_note_of_another_process_of_the_same_number_names_no_session(place: Place) -> None:
