@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 from scripts.install_browser import find, find_whole
+from tests.e2e.browser.kept_pages import KeptPages
 from tests.web.fixtures import house as house
 from tests.web.fixtures import shared_house as shared_house
 from tests.web.house import USER, House, new_house
@@ -29,6 +30,7 @@ STILL = {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce"}
 """What moves is drawn sixty times a second for as long as a test waits for something else, and no test looks at it."""
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 NewContext = Callable[..., BrowserContext]
+NewPage = Callable[..., Page]
 SignIn = Callable[..., Page]
 
 PATIENCE = 60_000
@@ -67,6 +69,13 @@ def browser(playwright: Playwright, chromiums: Chromiums) -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(scope="package")
+def kept_pages(browser: Browser) -> Iterator[KeptPages]:
+    kept = KeptPages(browser, PATIENCE)
+    yield kept
+    kept.close()
+
+
 @pytest.fixture
 def own_house() -> Iterator[House]:
     """One that a test may stop and start."""
@@ -90,6 +99,20 @@ def new_context(browser: Browser) -> Iterator[NewContext]:
         context.close()
 
 
+@pytest.fixture
+def new_page(kept_pages: KeptPages) -> Iterator[NewPage]:
+    """Each in a browser of its own, which another test may have had before; nothing is left of that."""
+    taken: list[Page] = []
+
+    def new(**options: Any) -> Page:
+        taken.append(kept_pages.take({**STILL, **options}, ""))
+        return taken[-1]
+
+    yield new
+    for page in taken:
+        kept_pages.give_back(page)
+
+
 @contextmanager
 def lasting_context(browser: Browser, house: House, **options: Any) -> Iterator[BrowserContext]:
     """A browser for many tests that leave nothing behind in it. A page stays open: the process that draws them all is
@@ -109,11 +132,10 @@ def lasting_page(context: BrowserContext, house: House) -> Iterator[Page]:
         yield page
 
 
-def _sign_in(new_context: NewContext, house: House, path: str = "/", user: str = USER, **options: Any) -> Page:
+def _sign_in(new_page: NewPage, house: House, path: str = "/", user: str = USER, **options: Any) -> Page:
     house.accounts.add_user(user)
-    context = new_context(base_url=house.address_of(user), **options)
-    sign_in_context(context, house, user)
-    page = context.new_page()
+    page = new_page(base_url=house.address_of(user), **options)
+    sign_in_context(page.context, house, user)
     # Under another name than the private one, the page is below the private path.
     private = house.accounts.private_name(user) in house.address_of(user)
     below = "" if private else house.accounts.private_path(user)
@@ -127,12 +149,12 @@ def sign_in_context(context: BrowserContext, house: House, user: str = USER) -> 
 
 
 @pytest.fixture
-def sign_in(new_context: NewContext, house: House) -> SignIn:
-    """A page of a new browser in which somebody is signed in to the shared inbox."""
-    return partial(_sign_in, new_context, house)
+def sign_in(house: House, new_page: NewPage) -> SignIn:
+    """A page of a browser of its own in which somebody is signed in to the shared inbox."""
+    return partial(_sign_in, new_page, house)
 
 
 @pytest.fixture
 def sign_in_to(new_context: NewContext) -> Callable[..., Page]:
     """The same for any inbox."""
-    return partial(_sign_in, new_context)
+    return partial(_sign_in, lambda **options: new_context(**options).new_page())

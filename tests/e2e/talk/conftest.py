@@ -9,16 +9,27 @@ from playwright.sync_api import Page
 from tests.e2e.browser.conftest import (
     PATIENCE,
     NewContext,
+    NewPage,
     browser,
     chromiums,
+    kept_pages,
     new_context,
+    new_page,
     playwright,
     sign_in_context,
 )
 from tests.e2e.talk.stage import Stage, new_stage
 from tests.web.house import USER
 
-__all__ = ["PATIENCE", "browser", "chromiums", "new_context", "playwright"]
+__all__ = [
+    "PATIENCE",
+    "browser",
+    "chromiums",
+    "kept_pages",
+    "new_context",
+    "new_page",
+    "playwright",
+]
 
 SignIn = Callable[..., Page]
 
@@ -31,15 +42,16 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 @pytest.fixture
-def sign_in(new_context: NewContext, stage: Stage) -> SignIn:
-    """A page of a new browser in which somebody is signed in."""
+def sign_in(new_context: NewContext, new_page: NewPage, stage: Stage) -> SignIn:
+    """A page of a browser of its own in which somebody is signed in."""
 
     def signed_in(path: str = "/talk", user: str = USER, to: Stage | None = None, **options: object) -> Page:
         house = (to or stage).house
         house.accounts.add_user(user)
-        context = new_context(base_url=house.address_of(user), **options)
-        sign_in_context(context, house, user)
-        page = context.new_page()
+        options["base_url"] = house.address_of(user)
+        # Of a server that goes with its test, no page is of use to another.
+        page = new_context(**options).new_page() if to else new_page(**options)
+        sign_in_context(page.context, house, user)
         page.goto(path)
         return page
 
