@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 from scripts.install_browser import find, find_whole
-from tests.e2e.browser.kept_pages import KeptPages
+from tests.e2e.browser.kept_pages import QUICKLY, KeptPages
 from tests.web.fixtures import house as house
 from tests.web.fixtures import shared_house as shared_house
 from tests.web.house import USER, House, new_house
@@ -100,12 +100,19 @@ def new_context(browser: Browser) -> Iterator[NewContext]:
 
 
 @pytest.fixture
-def new_page(kept_pages: KeptPages) -> Iterator[NewPage]:
+def read_quickly() -> None:
+    """For tests that are not about when something may be pressed: to read what has appeared takes them hardly any time.
+    A file says so for all its tests."""
+
+
+@pytest.fixture
+def new_page(kept_pages: KeptPages, request: pytest.FixtureRequest) -> Iterator[NewPage]:
     """Each in a browser of its own, which another test may have had before; nothing is left of that."""
     taken: list[Page] = []
+    script = QUICKLY if "read_quickly" in request.fixturenames else ""
 
     def new(**options: Any) -> Page:
-        taken.append(kept_pages.take({**STILL, **options}, ""))
+        taken.append(kept_pages.take({**STILL, **options}, script))
         return taken[-1]
 
     yield new

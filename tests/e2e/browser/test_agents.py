@@ -15,6 +15,8 @@ from sayso.asks.model import Asker, Settler
 from sayso.desks import open_desks
 from sayso.records import replace
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 ADA = Settler(person="ada", surface="terminal")
 
 

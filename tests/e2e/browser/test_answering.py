@@ -17,6 +17,8 @@ from tests.web.house import WAIT, House, answers_of, confirm, multi_select, sele
 
 from sayso.asks.model import Ask, State
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 QUESTIONS = [
     {"id": "name", "question": "What is the service **called**?", "placeholder": "For example: billing"},
     {"id": "base", "question": "Which database?", "type": "select", "options": ["SQLite", "PostgreSQL", "Files"]},

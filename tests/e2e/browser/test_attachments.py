@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
+import pytest
 from playwright.sync_api import FilePayload, Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.test_pictures import PNG, SECRET, photo
@@ -18,6 +19,8 @@ from sayso.asks.model import Answer, Ask, Attachment, NewAsk, NewAttachment, Opt
 from sayso.asks.new_attachments import prepared
 from sayso.pictures import without_metadata
 from sayso.records import replace
+
+pytestmark = pytest.mark.usefixtures("read_quickly")
 
 LARGE = (resources.files("sayso.web") / "static" / "icon-512.png").read_bytes()
 HOLD = """(name, data) => {

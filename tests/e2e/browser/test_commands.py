@@ -24,6 +24,8 @@ from tests.e2e.run.kit import (
 )
 from tests.web.house import House
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 GATES = ("one", "two")
 
 

@@ -18,6 +18,8 @@ from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_accessibility import check_looks
 from tests.web.house import House
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 VERIFIER = "v" * 64
 
 

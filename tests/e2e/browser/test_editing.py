@@ -19,6 +19,8 @@ from sayso.asks.model import Ask, Asker, Settler, State
 from sayso.dialects import approve
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 
 def wants_to_use(house: House, tool: str, **given: Any) -> Ask:
     asker = Asker(client="claude-code", project="/home/ada/shop", session=str(given))

@@ -6,6 +6,7 @@ import os
 import re
 from itertools import count
 
+import pytest
 from playwright.sync_api import expect
 from tests.asks.samples import living
 from tests.e2e.browser.conftest import PHONE, SignIn
@@ -17,6 +18,8 @@ from sayso.asks.model import Ask, Settler
 from sayso.permissions.action import Action, ActionKind, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.verdict import Decision
+
+pytestmark = pytest.mark.usefixtures("read_quickly")
 
 SAVE = "Allow this, and add the rule"
 _NUMBERS = count()

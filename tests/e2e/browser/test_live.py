@@ -23,6 +23,8 @@ from tests.web.house import WAIT, House, answers_of, confirm, multi_select, new_
 from sayso.asks.model import Answer, Settler, State
 from sayso.web.boards import DRAWN
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 SignInTo = Callable[..., Page]
 ELSEWHERE = Settler(person="grace", surface="terminal")
 

@@ -12,6 +12,8 @@ from tests.web.house import House, confirm, new_ask, select, text
 from sayso.asks.model import Answer, Kind, Option, Question, Settler
 from sayso.permissions.desk import PermissionDesk
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 GRACE = Settler(person="grace", surface="terminal")
 HIDDEN = (
     "Delete &#x202e;gpj.elif&#x202c; now? [a&ZeroWidthSpace;b](https://example.org/) **&rlm;bold&shy;** ~~&lrm;~~\n\n"

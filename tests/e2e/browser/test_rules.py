@@ -12,6 +12,8 @@ from tests.e2e.browser.test_accessibility import violations
 from tests.e2e.browser.test_like import before, me
 from tests.web.house import House
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 RULES = '[[rule]]\nallow = ["Bash(npm test *)"]\n'
 MORE = RULES + '\n[[rule]]\nallow = ["Bash(terraform apply *)"]\n'
 

@@ -10,6 +10,8 @@ from tests.web.house import USER, House, confirm, new_ask, select, text
 
 from sayso.asks.model import Asker, Settler, State
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 
 def long_press(page: Page, words: str, right: int = 80) -> None:
     """A finger that rests on a row, and then leaves it."""

@@ -16,6 +16,7 @@ from tests.e2e.browser.conftest import (
     new_context,
     new_page,
     playwright,
+    read_quickly,
     sign_in_context,
 )
 from tests.e2e.talk.stage import Stage, new_stage
@@ -29,6 +30,7 @@ __all__ = [
     "new_context",
     "new_page",
     "playwright",
+    "read_quickly",
 ]
 
 SignIn = Callable[..., Page]

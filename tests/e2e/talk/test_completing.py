@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
 from playwright.sync_api import expect
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import Stage
+
+pytestmark = pytest.mark.usefixtures("read_quickly")
 
 RIGHT_TO_LEFT = "\u202e"
 

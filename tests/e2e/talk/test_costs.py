@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import Stage, begin, say
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 COSTS = [
     "$0.0123",
     "$0.0123 for this turn, $0.0246 for the conversation so far",

@@ -13,6 +13,8 @@ from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
 
 from sayso.asks.model import Answer, Settler
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 ELSEWHERE = Settler(person="ada", surface="terminal")
 
 

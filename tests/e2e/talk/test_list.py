@@ -13,6 +13,8 @@ from tests.web.house import USER
 
 from sayso.agents.model import Ending, NewRun, RunState
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 
 @pytest.mark.finding("F-58")
 def test_the_list_says_live_in_every_tab_who_waits_for_you(stage: Stage, sign_in: SignIn, tmp_path: Path) -> None:

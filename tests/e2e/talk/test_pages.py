@@ -33,6 +33,8 @@ from sayso.roster import Roster
 from sayso.web.beside_talk import BesideReader
 from sayso.web.transcript import Transcript
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 PASTE_SOON = f"(field, given) => (window.pastes ??= []).push(() => ({PASTE})(field, given))"
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script> [x](javascript:alert(3)) \u202eevil"

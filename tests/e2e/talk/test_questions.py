@@ -24,6 +24,8 @@ from sayso.asks.model import Settler
 from sayso.permissions.desk import PermissionDesk
 from sayso.pictures import without_metadata
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 RECORD = """
 (text) => {
   const id = [...document.querySelectorAll("[data-card]")].find((card) => card.textContent.includes(text)).id;

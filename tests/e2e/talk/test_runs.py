@@ -23,6 +23,8 @@ from sayso.agents.desk import RunDesk
 from sayso.agents.model import EventKind, Run, RunState
 from sayso.asks.model import Ask, Settler, State
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 CODEX = STAND_IN.with_name("codex.py")
 OLD_TOKEN = "6f0f2f9e-0000-4000-8000-00000000dead"
 

@@ -18,6 +18,8 @@ from sayso.asks.model import Settler, State
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:

@@ -27,6 +27,8 @@ from sayso.roster import agent_id
 from sayso.running.folder import is_running
 from sayso.text import iso_time
 
+pytestmark = pytest.mark.usefixtures("read_quickly")
+
 SAID: list[dict[str, Any]] = [
     {"type": "user", "message": {"content": "Fix <b>it</b>."}, "timestamp": "2026-01-01T10:00:00Z"},
     {
