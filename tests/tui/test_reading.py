@@ -11,6 +11,7 @@ from sayso.records import replace
 from sayso.tui.markdown import Block
 from sayso.tui.outline import preview
 from sayso.tui.shared import Shared
+from sayso.tui.step import Step
 
 pytestmark = pytest.mark.anyio
 MANY_LINES = shell("\n".join(f"echo {number}" for number in range(90)))
@@ -45,6 +46,18 @@ async def test_after_a_jump_to_the_end_a_page_leads_to_the_first_line_that_was_n
         await anna.press("pagedown")
         await anna.sees_not("echo 89")
         assert reading.scroll_y < reading.max_scroll_y / 2
+
+
+async def test_what_was_measured_before_its_place_was_laid_out_is_looked_at_again(place: Place) -> None:
+    place.ask(replace(NAME, text="\n\n".join(f"Paragraph {number}." for number in range(4))))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("Paragraph 3.")
+        step = anna.app.screen.query_one(Step)
+        step._seen, step.unseen = 0, 5
+        step.query_one("#reading").styles.max_height = 2
+        await until(lambda: step.unseen == 0, anna.screen)
+        await anna.sees("Paragraph 3.")
 
 
 async def test_the_preview_is_read_by_keys_and_says_how_much_is_below(place: Place) -> None:

@@ -68,7 +68,7 @@ class Step(Vertical):
         """How many lines have not; None until the question is laid out."""
 
     def compose(self) -> ComposeResult:
-        with _Reading(self.read_down, id="reading"):
+        with _Reading(self.read_down, self.lay_out_again, id="reading"):
             yield Prose(id="question")
         yield TextLine(id="hint")
         yield Input(placeholder=self._shared.texts.narrow_hint, id="narrow", compact=True)
@@ -390,9 +390,12 @@ class Step(Vertical):
 class _Reading(Pages):
     """The text of the question, which goes on by its own keys as by those of the screen."""
 
-    def __init__(self, on: Callable[[], None], *, id: str) -> None:
+    def __init__(self, on: Callable[[], None], resized: Callable[[], None], *, id: str) -> None:
         super().__init__(id=id)
-        self._on = on
+        self._on, self._resized = on, resized
+
+    def on_resize(self) -> None:
+        self._resized()
 
     def action_page_down(self) -> None:
         self._on()
