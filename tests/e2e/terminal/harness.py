@@ -27,7 +27,7 @@ from sayso.dialects import approve
 from sayso.store import open_store
 
 WAIT = 90.0
-READING = 1.0
+READING = 0.85
 """Seconds in which a person has read what is on the screen; keys that come much sooner are not taken as meant."""
 NOTICE = 2.0
 """Seconds after which a notice is one about the last key."""
@@ -87,7 +87,7 @@ class Terminal:
 
     def read(self) -> None:
         """Let the time pass in which a person reads what has come."""
-        until(lambda: time.monotonic() - self._changed > READING, lambda: "time to pass")
+        select.select([], [], [], max(self._changed + READING - time.monotonic(), 0))
 
     def hold(self, name: str, seconds: float) -> None:
         """Hold a key down for so long, once what is shown could be read: it comes thirty times a second."""
