@@ -21,10 +21,12 @@ from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.asks.quorum import Demand, Quorum
 from sayso.cli.action_card import action_card
 from sayso.cli.like_prompts import _numbered
+from sayso.cli.settling import what_happens
 from sayso.config import system_user
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.process_table import started
+from sayso.records import replace
 from sayso.text import exact, exact_words, is_read_from_the_right
 
 PUSH = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "git push --force"}})
@@ -270,6 +272,8 @@ def test_a_script_allows_another_input_by_the_digest_of_what_it_looked_at(home: 
         ran = home.run("allow", ask.id, "--input", str(file), "--digest", PUSH.digest, "--json")
         assert ran.err.startswith("Allowed as edited. ")
         assert ran.data["verdict"]["edited"]["data"]["input"] == {"command": "git push --dry-run"}
+        received = replace(home.ask_of(ask), wait=None, delivered_at=1)
+        assert what_happens(received).startswith("Allowed as edited. The agent has been told that it may, not what you")
 
 
 def test_no_edit_comes_to_what_a_rule_denies(home: Home) -> None:

@@ -135,6 +135,9 @@ def what_happens(ask: Ask) -> str:
     match handover(ask):
         case Handover.RECEIVED if ask.state is State.ANSWERED and not ask.is_permission:
             return tr("{done}. The agent has your answer.", done=done)
+        case Handover.RECEIVED if ask.outcome and ask.outcome.changed is not None:
+            said = mark("{done}. The agent has been told that it may, not what you changed: tell it, if it matters.")
+            return tr(said, done=done)
         case Handover.RECEIVED:
             return tr("{done}. The agent has been told.", done=done)
         case Handover.ON_ITS_WAY:

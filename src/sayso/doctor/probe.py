@@ -33,6 +33,11 @@ _TAIL = 600
 
 def probe(target: Target, server: ServerProgram, config: Config) -> Iterator[Finding]:
     """The steps as they were gone, each with the time it took; or the first that failed, and what the server said."""
+    yield from _steps(target, server, config)
+
+
+def _steps(target: Target, server: ServerProgram, config: Config) -> list[Finding]:
+    """All at once: whoever looks at the first ones alone must not keep a file open."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         steps: list[Finding] = []
         try:
@@ -40,13 +45,11 @@ def probe(target: Target, server: ServerProgram, config: Config) -> Iterator[Fin
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            yield from steps
             log.seek(0)
             said = log.read()[-_TAIL:].strip()
             text = f"After {len(steps)} of 4 steps: {_first(error)}." + (f" The server said: {said}" if said else "")
-            yield fault(target.key, text, f"sayso install {target.key}, then look again")
-            return
-        yield from steps
+            return [*steps, fault(target.key, text, f"sayso install {target.key}, then look again")]
+        return steps
 
 
 def _go(target: Target, server: ServerProgram, config: Config, steps: list[Finding], log: TextIO) -> None:
