@@ -15,14 +15,20 @@ from tests.asks.samples import ask
 from tests.conftest import OpenStore
 from tests.postgres import Server
 
+from sayso.accounts import Accounts
 from sayso.asks.desk import AskDesk
+from sayso.clock import now_ms
 from sayso.errors import StoreError, StoreTooNew
+from sayso.permissions.desk import PermissionDesk
 from sayso.store import Store
 from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
-from sayso.store.store import migrations, newest, queries, schema, statements
+from sayso.store.store import migrations, newest, queries, schema, statements, tables
 
 SCHEMA_1 = Path(__file__).with_name("schema_1.sql")
+
+OFTEN = 10
+"""A query that has been asked so often is kept ready by a connection to PostgreSQL."""
 
 NEXT = """
 -- A comment; with a semicolon.
@@ -92,6 +98,48 @@ def test_many_who_open_an_older_store_at_once_bring_it_up_to_date_once(
     for thread in threads:
         thread.join(30)
     assert [_version(store) for store in stores] == [str(newest())] * 8
+
+
+@both
+@pytest.mark.parametrize("way", ["one", "all", "read", "write", "note"])
+def test_a_store_that_is_open_goes_on_when_a_newer_program_adds_columns(
+    open_fresh: OpenStore, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    store = open_fresh()
+    left = AskDesk(store).leave(ask()).id
+
+    def words() -> str:
+        match way:
+            case "one":
+                row = store.one("ask_by_id", id=left)
+            case "all":
+                row = store.all("ask_by_id", id=left)[0]
+            case _:
+                row = getattr(store, way)(lambda tx: tx.one("ask_by_id", id=left))
+        return str(row and row["id"])
+
+    for _ in range(OFTEN):
+        assert words() == left
+    with monkeypatch.context() as patched:
+        _add_migration(patched, NEXT)
+        open_fresh()
+    assert [words() for _ in range(OFTEN)] == [left] * OFTEN
+
+
+@both
+def test_people_are_known_to_a_program_that_goes_on_when_a_newer_one_adds_columns(
+    open_fresh: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_fresh()
+    accounts, permissions = Accounts(store), PermissionDesk(AskDesk(store))
+    accounts.add_user("ada")
+    accounts.add_user("grace")
+    permissions.delegate("ada", "grace", now_ms() + 60_000)
+    with monkeypatch.context() as patched:
+        _add_migration(patched, "".join(f"ALTER TABLE {table} ADD COLUMN later TEXT;" for table in tables()))
+        open_fresh()
+    assert [user.name for user in accounts.users()] == ["ada", "grace"]
+    assert [each.delegate for each in permissions.delegations()] == ["grace"]
 
 
 @both

@@ -8,7 +8,7 @@ import re
 import select
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, LiteralString, TypeVar
@@ -22,6 +22,7 @@ try:
     import psycopg
     from psycopg import errors as pg
     from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import TransactionStatus
     from psycopg.rows import dict_row
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 except ImportError as error:
@@ -124,13 +125,23 @@ class PostgresTransaction(Ringing):
         self._connection = connection
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
-        return list(self._connection.execute(_in_its_style(query), parameters).fetchall())
+        return list(self._run(query, parameters).fetchall())
 
     def one(self, query: str, /, **parameters: object) -> Row | None:
-        return self._connection.execute(_in_its_style(query), parameters).fetchone()
+        return self._run(query, parameters).fetchone()
 
     def run(self, query: str, /, **parameters: object) -> int:
-        return self._connection.execute(_in_its_style(query), parameters).rowcount
+        return self._run(query, parameters).rowcount
+
+    def _run(self, query: str, parameters: Mapping[str, object]) -> psycopg.Cursor[dict[str, Any]]:
+        try:
+            return self._connection.execute(_in_its_style(query), parameters)
+        except pg.FeatureNotSupported as error:
+            # A newer version has added columns, and what this connection had ready has fewer.
+            if self._connection.info.transaction_status != TransactionStatus.IDLE:
+                raise Conflict from error  # its end forgets what was ready
+            self._connection.execute("DEALLOCATE ALL")
+            return self._connection.execute(_in_its_style(query), parameters)
 
     def rows(self, table: str, /) -> Iterator[Row]:
         with self._connection.cursor(name=f"rows_of_{table}") as cursor:
@@ -177,6 +188,9 @@ class PostgresStore(Store):
         self._pool = SharedConnections(address, most=2 * self.threads)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
+        return self._tried(lambda: self._read_once(work))
+
+    def _read_once(self, work: Callable[[Transaction], T]) -> T:
         with _explained(self.where), self._pool.lent() as connection, _looking(connection), connection.transaction():
             return work(PostgresTransaction(connection))
 
@@ -195,15 +209,15 @@ class PostgresStore(Store):
             yield PostgresTransaction(connection)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        return self._written(work)
+        return self._tried(lambda: self._write_once(work))
 
     def note(self, work: Callable[[Transaction], T]) -> T:
-        return self._written(work, "SET LOCAL synchronous_commit = off")
+        return self._tried(lambda: self._write_once(work, "SET LOCAL synchronous_commit = off"))
 
-    def _written(self, work: Callable[[Transaction], T], *first: LiteralString) -> T:
+    def _tried(self, step: Callable[[], T]) -> T:
         for _ in range(TRIES):
             with suppress(Conflict, pg.SerializationFailure, pg.DeadlockDetected):
-                return self._write_once(work, *first)
+                return step()
         raise StoreUnavailable(f"The store at {self.where} was busy for {TRIES} tries. Try again.")
 
     def _write_once(self, work: Callable[[Transaction], T], *first: LiteralString) -> T:

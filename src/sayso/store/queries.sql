@@ -464,7 +464,7 @@ INSERT INTO users (name, created_at) VALUES (:name, :now) ON CONFLICT (name) DO 
 UPDATE users SET account = :account WHERE name = :name AND account <> :account;
 
 -- name: users
-SELECT * FROM users ORDER BY name;
+SELECT name, created_at, revoked_at, account FROM users ORDER BY name;
 
 -- name: user
 SELECT * FROM users WHERE name = :name AND revoked_at IS NULL;
@@ -631,7 +631,7 @@ INSERT INTO delegations (person, delegate, since, until) VALUES (:person, :deleg
 ON CONFLICT (person) DO UPDATE SET delegate = excluded.delegate, since = excluded.since, until = excluded.until;
 
 -- name: delegations
-SELECT * FROM delegations WHERE until > :now ORDER BY person;
+SELECT person, delegate, since, until FROM delegations WHERE until > :now ORDER BY person;
 
 -- name: end_delegation
 UPDATE delegations SET until = :now WHERE person = :person AND until > :now;
