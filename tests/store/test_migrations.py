@@ -36,6 +36,17 @@ ALTER TABLE asks ADD COLUMN mood TEXT;
 UPDATE asks SET mood = 'calm';
 """
 
+IN_THE_WAY_TWICE = """
+CREATE FUNCTION get_in_the_way() RETURNS BIGINT LANGUAGE plpgsql AS $$
+BEGIN
+    IF nextval('tries') < 3 THEN
+        RAISE deadlock_detected;
+    END IF;
+    RETURN 0;
+END
+$$
+"""
+
 
 @pytest.fixture
 def open_fresh(request: pytest.FixtureRequest, tmp_path: Path, postgres: Server) -> Iterator[OpenStore]:
@@ -98,6 +109,20 @@ def test_many_who_open_an_older_store_at_once_bring_it_up_to_date_once(
     for thread in threads:
         thread.join(30)
     assert [_version(store) for store in stores] == [str(newest())] * 8
+
+
+def test_a_migration_that_others_at_work_got_in_the_way_of_is_done_again(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL breaks off one of those who wait for each other's tables, and it may be the newcomer."""
+    with postgres.new_database() as address:
+        PostgresStore(address).close()
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("CREATE SEQUENCE tries")
+            connection.execute(IN_THE_WAY_TWICE)
+        _add_migration(monkeypatch, f"{NEXT}SELECT get_in_the_way()")
+        with closing(PostgresStore(address)) as store:
+            assert _version(store) == str(newest())
 
 
 @both

@@ -184,7 +184,7 @@ class PostgresStore(Store):
         self.where = _without_secrets(address)
         self._bell: PostgresBell | None = None
         self._lock = threading.Lock()
-        self._bring_up_to_date()
+        self._tried(self._bring_up_to_date)
         self._pool = SharedConnections(address, most=2 * self.threads)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
