@@ -118,9 +118,9 @@ _FAULT = re.compile(r"Traceback (?:.*\n)(?:[ \t].*\n)+\S.*")
 
 
 @contextmanager
-def replica(place: Place, *flags: str) -> Iterator[Replica]:
+def replica(place: Place, *flags: str, of: type[Replica] = Replica) -> Iterator[Replica]:
     """A replica that, whatever is done to it, never fails on its own account."""
-    running = Replica(place, *flags)
+    running = of(place, *flags)
     try:
         yield running
     finally:

@@ -59,9 +59,10 @@ def call(prompt: str, *options: str, title: str) -> dict[str, Any]:
     return {"questions": [asked]}
 
 
-SHIP = call("Ship it tonight?", "Yes", "No", title="Ship")
-DATABASE = call("Which database?", "SQLite", "PostgreSQL", title="Which")
-RENAME = call("Rename the module?", "Yes", "No", title="T")
+SHIP_WORDS, DATABASE_WORDS, RENAME_WORDS = "Ship it tonight?", "Which database?", "Rename the module?"
+SHIP = call(SHIP_WORDS, "Yes", "No", title="Ship")
+DATABASE = call(DATABASE_WORDS, "SQLite", "PostgreSQL", title="Which")
+RENAME = call(RENAME_WORDS, "Yes", "No", title="T")
 
 
 def _lines(script: str) -> list[str]:

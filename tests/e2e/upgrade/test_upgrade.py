@@ -9,10 +9,9 @@ from typing import Any
 import httpx2
 from tests.e2e.http.harness import TOOL, WAIT, Place, agent, as_browser, bearer, replica, sign_in
 from tests.e2e.stdio.harness import data_of
-from tests.e2e.upgrade.old_store import CLIENT, DATABASE, RENAME, SHIP
+from tests.e2e.upgrade.old_store import CLIENT, DATABASE, DATABASE_WORDS, RENAME, RENAME_WORDS, SHIP, SHIP_WORDS
 from tests.running.processes import with_argument
 
-SHIP_WORDS, RENAME_WORDS, DATABASE_WORDS = "Ship it tonight?", "Rename the module?", "Which database?"
 DRAFT = "Only the public ones"
 SCRIPTS = ("echo pumped; sleep 2; echo dry", "echo begun; sleep 600")
 
