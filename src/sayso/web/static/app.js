@@ -232,8 +232,12 @@ async function decideInRow(form, button) {
 
 const UNDO_WITHIN = 5000;
 const DOUBLE_TAP = 700;
+const FINGER = 40; // how far from each other, at most, the two taps of one hand that slips are
 const TOLD_FOR = 2000;
 const held = new Map(); // by ask: the form of its answer, if that is one, and what it takes to send it now
+let tapped = null; // where the latest press was, if it was none by a key
+
+addEventListener("click", ({ detail, clientX: x, clientY: y }) => (tapped = detail ? { x, y } : null), true);
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -260,7 +264,7 @@ function holdAnswer(row, form, button) {
 // What is said of these asks is sent in five seconds, unless it is undone: `send` says how that went.
 function holdBack({ asks, form, label, question, send, undo }) {
   const bar = heldBar(asks[0], label, question);
-  const since = performance.now();
+  const [since, answered] = [performance.now(), tapped];
   let over = false;
   const end = () => {
     over = true;
@@ -282,8 +286,8 @@ function holdBack({ asks, form, label, question, send, undo }) {
   };
   const timer = setTimeout(sendNow, UNDO_WITHIN);
   $("button", bar).addEventListener("click", (event) => {
-    // The second tap of the one that answered is no Undo.
-    if (event.detail && performance.now() - since < DOUBLE_TAP) return;
+    // The second tap of the one that answered is no Undo. Anywhere else it is meant, however quick: it says no yes.
+    if (event.detail && performance.now() - since < DOUBLE_TAP && isNear(event, answered)) return;
     end();
     letGo("Undone. Nothing was sent.");
     undo();
@@ -293,6 +297,8 @@ function holdBack({ asks, form, label, question, send, undo }) {
   $("[data-held]").append(bar);
   bar.focus({ preventScroll: true });
 }
+
+const isNear = ({ clientX, clientY }, place) => place !== null && Math.hypot(clientX - place.x, clientY - place.y) < FINGER;
 
 // What a row offers cannot be pressed while rows are marked, nor while a no to it can still be undone.
 function offerInRows() {
