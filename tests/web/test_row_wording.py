@@ -11,7 +11,7 @@ from sayso.dialects import approve
 from sayso.web.icons import icon
 from sayso.web.push_messages import options as options_in_notification
 from sayso.web.row_wording import kind_of, options_in_row, size_of
-from sayso.web.wording import reading_side
+from sayso.web.wording import answering_side, reading_side
 
 
 def opened(new: NewAsk) -> Ask:
@@ -95,6 +95,8 @@ def test_options_begin_where_their_question_does_or_where_all_of_them_do(
     words: str, offered: tuple[str, ...], side: str
 ) -> None:
     assert reading_side(select(words, *offered)) == side
+    assert answering_side(select(words, *offered)) == side
+    assert answering_side(confirm(words)) == "ltr"
 
 
 def labels(*questions: Question) -> list[str]:

@@ -180,6 +180,7 @@ def _environment() -> Environment:
         "settled_by": wording.settled_by,
         "handover": wording.handover,
         "reading_side": wording.reading_side,
+        "answering_side": wording.answering_side,
         "chosen_labels": wording.chosen_labels,
         "not_chosen": wording.not_chosen,
         "passed_over": wording.passed_over,

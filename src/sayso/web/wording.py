@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sayso.asks import truth, words
 from sayso.asks.crowds import Crowd, Folded
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.sessions import Owned
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.permissions.action import action_of
@@ -235,6 +235,11 @@ def reading_side(question: Question) -> str:
     read from the right. Each has the direction of its own words within that."""
     labels = [_direction(option.name) for option in question.choices]
     return "rtl" if _direction(plain_line(question.text)) == "rtl" or (labels and set(labels) == {"rtl"}) else "ltr"
+
+
+def answering_side(question: Question) -> str:
+    """The same of what is pressed: yes and no are our own words, and change places for nobody's."""
+    return "ltr" if question.kind is Kind.CONFIRM else reading_side(question)
 
 
 def _direction(text: str) -> str:

@@ -126,6 +126,24 @@ def test_a_second_tap_neither_undoes_an_answer_nor_gives_another(house: House, s
     assert house.desk.get(ask.id).state is State.PENDING
 
 
+def test_yes_and_no_have_the_same_places_whatever_side_a_question_is_read_from(house: House, sign_in: SignIn) -> None:
+    asked = ["Delete it now?", "هل تريد حذف قاعدة البيانات الآن؟", "האם למחוק את הטבלאות?"]
+    asks = [house.ask(confirm(words)) for words in asked]
+    page = inbox(sign_in, **PHONE)
+    places = {_places(row_of(page, words)) for words in asked}
+    assert len(places) == 1, places
+    for ask in asks:
+        page.goto(f"/asks/{ask.id}")
+        places.add(_places(page.locator("form[data-answer]")))
+    assert len(places) == 2, places
+    assert all(yes < no for yes, no in places)
+
+
+def _places(answers: Locator) -> tuple[float, float]:
+    yes, no = (middle(answers.get_by_role("button", name=name, exact=True))[0] for name in ("Yes", "No"))
+    return yes, no
+
+
 def test_an_answer_that_is_held_keeps_its_undo_when_its_row_goes(house: House, sign_in: SignIn) -> None:
     noisy = Asker(client="noisy", session="s-9", project="/tmp/loop", host="h", pid=1, started="1")
     ask = house.ask(confirm("Delete the old tables today?"), asker=noisy)
