@@ -203,6 +203,19 @@ def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stag
     assert tabs_to(page, page.get_by_label("What should it do?")) <= 3
 
 
+def test_below_send_is_nothing_on_a_phone_that_halts_the_agent(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in("/talk", **PHONE)
+    begin(page, stage.project(), "wait for-ever")
+    send, interrupt = page.get_by_role("button", name="Send", exact=True), page.get_by_role("button", name="Interrupt")
+    expect(interrupt).to_be_visible()
+    above, below = send.bounding_box(), interrupt.bounding_box()
+    assert above
+    assert below
+    assert below["x"] + below["width"] < above["x"]
+    interrupt.tap()
+    expect(page.locator("[data-footer]")).to_contain_text("Interrupted")
+
+
 def test_what_has_changed_in_the_working_tree_is_shown_as_it_happens(stage: Stage, sign_in: SignIn) -> None:
     project = stage.project("changing")
     directory = stage.projects.of(USER, project).directory
