@@ -144,6 +144,35 @@ def _places(answers: Locator) -> tuple[float, float]:
     return yes, no
 
 
+def test_the_seconds_in_which_an_answer_can_be_undone_are_counted(house: House, sign_in: SignIn) -> None:
+    house.ask(confirm("Counted?"))
+    page = inbox(sign_in)
+    stop_the_clock(page)
+    row_of(page, "Counted?").get_by_role("button", name="Yes").click()
+    seen = page.locator("[data-held-of] [aria-hidden]")
+    expect(seen).to_have_text("sent in 5 seconds")
+    page.clock.run_for(1_010)
+    expect(seen).to_have_text("sent in 4 seconds")
+    page.clock.run_for(3_000)
+    expect(seen).to_have_text("sent in 1 second")
+    # Who hears the page is not told of each.
+    expect(page.locator("[data-held-of] .unseen")).to_have_text("sent in 5 seconds")
+
+
+def test_what_can_be_undone_is_read_in_large_letters(house: House, sign_in: SignIn) -> None:
+    house.ask(confirm("Delete the old tables now?"))
+    page = inbox(sign_in, **PHONE)
+    page.locator("html").evaluate("html => (html.style.fontSize = '200%')")
+    expect(page.locator("[data-inbox] [data-guard][aria-disabled=true]")).to_have_count(0)
+    row_of(page, "old tables").get_by_role("button", name="Yes").tap()
+    held = page.locator("[data-held-of]")
+    words, undo = held.locator("p").bounding_box(), held.get_by_role("button", name="Undo").bounding_box()
+    assert words
+    assert undo
+    assert words["width"] > 250
+    assert undo["y"] >= words["y"] + words["height"]
+
+
 def test_an_answer_that_is_held_keeps_its_undo_when_its_row_goes(house: House, sign_in: SignIn) -> None:
     noisy = Asker(client="noisy", session="s-9", project="/tmp/loop", host="h", pid=1, started="1")
     ask = house.ask(confirm("Delete the old tables today?"), asker=noisy)

@@ -285,6 +285,7 @@ function holdBack({ asks, form, label, question, send, undo }) {
     letGo(await send());
   };
   const timer = setTimeout(sendNow, UNDO_WITHIN);
+    clearInterval(counting);
   $("button", bar).addEventListener("click", (event) => {
     // The second tap of the one that answered is no Undo. Anywhere else it is meant, however quick: it says no yes.
     if (event.detail && performance.now() - since < DOUBLE_TAP && isNear(event, answered)) return;
@@ -301,6 +302,7 @@ function holdBack({ asks, form, label, question, send, undo }) {
 const isNear = ({ clientX, clientY }, place) => place !== null && Math.hypot(clientX - place.x, clientY - place.y) < FINGER;
 
 // What a row offers cannot be pressed while rows are marked, nor while a no to it can still be undone.
+  const counting = setInterval(() => tellLeft(bar, UNDO_WITHIN - (performance.now() - since)), 1000);
 function offerInRows() {
   const marking = $("[data-marked]") !== null;
   for (const row of $$("[data-markable] > .row")) {
@@ -311,7 +313,7 @@ function offerInRows() {
 }
 
 function heldBar(ask, label, question) {
-  const bar = element('<div class="held-answer" role="status" tabindex="-1"><p><span class="held-question" dir="auto"></span><span class="held-said"><bdi></bdi>: <span>sent in 5 seconds</span></span></p><button type="button" class="button" data-undo>Undo</button></div>');
+  const bar = element('<div class="held-answer" role="status" tabindex="-1"><p><span class="held-question" dir="auto"></span><span class="held-said"><bdi></bdi>: <span data-how><span class="unseen">sent in 5 seconds</span><span aria-hidden="true">sent in 5 seconds</span></span></span></p><button type="button" class="button" data-undo>Undo</button></div>');
   bar.dataset.heldOf = ask;
   $(".held-question", bar).textContent = question;
   $("bdi", bar).textContent = label;
@@ -319,11 +321,17 @@ function heldBar(ask, label, question) {
 }
 
 function tellHeld(bar, text) {
-  $(".held-said > span", bar).textContent = text;
+  $("[data-how]", bar).textContent = text;
+}
+
+// Counted for who sees it: to hear each second would leave no time to hear anything else.
+function tellLeft(bar, left) {
+  const seconds = Math.max(Math.ceil(left / 1000), 1);
+  $("[data-how] > [aria-hidden]", bar).firstChild.data = `sent in ${seconds} second${seconds === 1 ? "" : "s"}`;
 }
 
 // It stays for a moment, so that a hasty tap does not meet what was behind it; and that counts as newly come then.
-function leaveSoon(bar) {
+function leaveSoon(bar, after = TOLD_FOR) {
   bar.classList.add("over");
   setTimeout(() => {
     uncovered(bar);
@@ -407,10 +415,10 @@ function noteLeft(attempt, text) {
 
 for (const key of Object.keys(localStorage).filter((one) => one.startsWith(LEFT))) {
   const { at, text } = JSON.parse(localStorage.getItem(key));
-  setTimeout(() => tellLeft(key, text), Math.min(Math.max(at + UNDER_WAY - Date.now(), 0), UNDER_WAY));
+  setTimeout(() => tellWhatWasLeft(key, text), Math.min(Math.max(at + UNDER_WAY - Date.now(), 0), UNDER_WAY));
 }
 
-async function tellLeft(key, text) {
+async function tellWhatWasLeft(key, text) {
   if (!localStorage.getItem(key)) return;
   const { fate } = await fateOf(key.slice(LEFT.length));
   if (fate === "signed out") return;
