@@ -237,6 +237,42 @@ def test_a_short_permission_is_decided_in_its_row_by_one_press(house: House, sig
     assert (outcome.person, outcome.surface, outcome.scope) == (USER, "browser", AllowScope.ONCE)
 
 
+def test_a_link_to_what_was_decided_is_underlined_throughout(house: House, sign_in: SignIn) -> None:
+    ask = permission(house, "rm -rf underlined-throughout")
+    PermissionDesk(house.desk).allow(ask.id, ask.digest, Settler(person=USER, surface="browser"))
+    page = sign_in(f"/?sent={ask.id}")
+    word = page.locator(".banner a .unbroken", has_text="-rf")
+    assert word.evaluate("word => getComputedStyle(word).textDecorationLine") == "underline"
+
+
+def test_what_was_decided_in_a_row_is_told_when_the_row_is_gone(house: House, sign_in: SignIn) -> None:
+    asks = [permission(house, f"rm -rf /srv/{name}") for name in ("told-first", "told-second")]
+    page = live(sign_in(**PHONE))
+    told = page.locator("[data-decided]", has_text="told-first")
+    button = allow(row(page, "told-first"))
+    button.tap()
+    expect(row(page, "told-first")).to_have_count(0)
+    expect(told).to_have_text("Allowed: Bash: rm -rf /srv/told-first")
+    expect(told).to_be_in_viewport(ratio=1)
+    expect(page.locator("[data-announce]")).to_have_text("Allowed: Bash: rm -rf /srv/told-first")
+    next_one = allow(row(page, "told-second"))
+    assert next_one.evaluate(
+        "(next, told) => next.getBoundingClientRect().bottom < told.getBoundingClientRect().top", told.element_handle()
+    )
+    told.get_by_role("link").tap()
+    expect(page.locator("#standing")).to_contain_text("Allowed by you")
+    # And at the other end for what is pressed there.
+    page = live(sign_in(**PHONE))
+    page.locator("main").evaluate("main => (main.style.paddingTop = '30rem')")
+    deny = row(page, "told-second").get_by_role("button", name="Deny")
+    deny.tap()
+    told = page.locator("[data-decided]")
+    expect(told).to_have_text("Denied: Bash: rm -rf /srv/told-second")
+    assert told.evaluate("told => told.getBoundingClientRect().bottom < 100 && told.getBoundingClientRect().top >= 0")
+    expect(told).to_have_count(0)
+    assert [decided(house, ask) for ask in asks] == [Decision.ALLOWED, Decision.DENIED]
+
+
 def test_a_second_tap_in_the_list_does_not_reach_the_row_that_moves_up(house: House, sign_in: SignIn) -> None:
     asks = [permission(house, f"make moves-up-{number}") for number in range(3)]
     page = live(sign_in(**PHONE))

@@ -219,12 +219,28 @@ document.addEventListener("submit", (event) => {
 });
 
 async function decideInRow(form, button) {
-  const question = $(".row-title", form.closest(".row")).textContent.trim();
+  const row = form.closest(".row");
+  const question = $(".row-title", row).textContent.trim();
+  const { top, bottom } = button.getBoundingClientRect();
   if (!(await sendFromRow({ form, button, label: button.textContent.trim(), question }))) return;
-  const told = element('<p class="row-decided" role="status"></p>');
+  const told = element('<p class="row-decided"></p>');
   const said = { deny: "Denied", "take-back": "Your yes is taken back" };
   told.textContent = said[button.value] ?? ("agreed" in form.dataset ? "You have agreed" : "Allowed");
   form.replaceWith(told);
+  tellDecided({ said: told.textContent, about: form.dataset.about, ask: row.dataset.ask, wasBelow: (top + bottom) / 2 > innerHeight / 2 });
+}
+
+// Its row is gone at once. What was decided is told in the other half of the window: what is pressed next has come to
+// where this was pressed.
+function tellDecided({ said, about, ask, wasBelow }) {
+  const bar = element('<div class="held-answer over" data-decided><p><strong></strong>: <a></a></p></div>');
+  $("strong", bar).textContent = said;
+  Object.assign($("a", bar), { href: `asks/${ask}`, textContent: about });
+  $("a", bar).dir = "auto";
+  $("[data-announce]").textContent = `${said}: ${about}`;
+  // Above what is there already, whose Undo stays where it is.
+  $(wasBelow ? "[data-told-above]" : "[data-held]").prepend(bar);
+  leaveSoon(bar, UNDO_WITHIN);
 }
 
 // --- A short question is answered in its row. For some seconds that can be undone; whoever leaves has not undone it.
@@ -269,6 +285,7 @@ function holdBack({ asks, form, label, question, send, undo }) {
   const end = () => {
     over = true;
     clearTimeout(timer);
+    clearInterval(counting);
     if (bar.contains(document.activeElement)) rowLink(asks[0])?.focus({ preventScroll: true });
     $("button", bar).remove();
   };
@@ -285,7 +302,7 @@ function holdBack({ asks, form, label, question, send, undo }) {
     letGo(await send());
   };
   const timer = setTimeout(sendNow, UNDO_WITHIN);
-    clearInterval(counting);
+  const counting = setInterval(() => tellLeft(bar, UNDO_WITHIN - (performance.now() - since)), 1000);
   $("button", bar).addEventListener("click", (event) => {
     // The second tap of the one that answered is no Undo. Anywhere else it is meant, however quick: it says no yes.
     if (event.detail && performance.now() - since < DOUBLE_TAP && isNear(event, answered)) return;
@@ -302,7 +319,6 @@ function holdBack({ asks, form, label, question, send, undo }) {
 const isNear = ({ clientX, clientY }, place) => place !== null && Math.hypot(clientX - place.x, clientY - place.y) < FINGER;
 
 // What a row offers cannot be pressed while rows are marked, nor while a no to it can still be undone.
-  const counting = setInterval(() => tellLeft(bar, UNDO_WITHIN - (performance.now() - since)), 1000);
 function offerInRows() {
   const marking = $("[data-marked]") !== null;
   for (const row of $$("[data-markable] > .row")) {
@@ -336,7 +352,7 @@ function leaveSoon(bar, after = TOLD_FOR) {
   setTimeout(() => {
     uncovered(bar);
     bar.remove();
-  }, TOLD_FOR);
+  }, after);
 }
 
 function uncovered(place) {
