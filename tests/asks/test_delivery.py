@@ -101,7 +101,7 @@ def test_that_an_outcome_was_handed_over_is_no_news_to_any_wait(
 ) -> None:
     rung: list[frozenset[str] | None] = []
     store = open_sqlite()
-    monkeypatch.setattr(store, "_ring", rung.append)
+    monkeypatch.setattr(store, "_ring", lambda transaction: rung.append(transaction.named))
     desk = AskDesk(store)
     held = desk.hold(ask())
     desk.answer(held.ask.id, RED, ANNA)

@@ -447,7 +447,8 @@ class Stalling:
 
     def __init__(self, tx: Transaction, before: str, meanwhile: threading.Thread) -> None:
         self._tx, self._before, self._meanwhile = tx, before, meanwhile
-        self.all, self.wake_only, self.look_up = tx.all, tx.wake_only, tx.look_up
+        self.all, self.look_up = tx.all, tx.look_up
+        self.wake_only, self.wake_others = tx.wake_only, tx.wake_others
         self.rows, self.put_rows, self.clear, self.keep_others_out = tx.rows, tx.put_rows, tx.clear, tx.keep_others_out
 
     def one(self, query: str, /, **parameters: object) -> Row | None:

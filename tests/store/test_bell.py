@@ -57,6 +57,21 @@ def test_a_process_hears_its_own_commits(store: SqliteStore, bell: Bell) -> None
     assert bell.wait(25)
 
 
+def test_what_its_own_process_knows_already_wakes_the_others_alone(store: SqliteStore, file: Path, bell: Bell) -> None:
+    def work(tx: Transaction) -> None:
+        tx.wake_only()
+        tx.wake_others()
+        tx.run("put_surface", process="1-a", surface="terminal", person="anna", now=1)
+
+    with OtherProcess(file) as other:
+        other.do("process")
+        other.begin("wait", 25)
+        store.write(work)
+        assert other.result() is True
+    assert bell.wait(0)
+    assert bell.named is None, "it was found at a look, and not rung for"
+
+
 def test_a_lost_ring_is_made_good_by_the_look(store: SqliteStore, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "ring_all", lambda *_: None)
     with OtherProcess(file) as other:

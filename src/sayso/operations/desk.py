@@ -42,13 +42,14 @@ class OperationDesk(DetachedDesk[Operation]):
 
     # Running
 
-    def open(self, new: NewOperation) -> Operation:
-        """A new operation, queued, seen through by this process."""
-        return self._insert(new, OperationState.QUEUED)
+    def open(self, new: NewOperation, *, known_here: bool = False) -> Operation:
+        """A new operation, queued, seen through by this process. Where this process knows already, only others hear the
+        bell."""
+        return self._insert(new, OperationState.QUEUED, known_here=known_here)
 
-    def open_running(self, new: NewOperation) -> Operation:
+    def open_running(self, new: NewOperation, *, known_here: bool = False) -> Operation:
         """A new operation that need not wait for anything."""
-        return self._insert(new, OperationState.RUNNING)
+        return self._insert(new, OperationState.RUNNING, known_here=known_here)
 
     def open_skipped(self, new: NewOperation, why: str) -> Operation:
         """A step that there is no need to run."""
@@ -95,10 +96,12 @@ class OperationDesk(DetachedDesk[Operation]):
             lambda tx: note_came_to_nothing(tx, allowed, operation.id, why, operation.asker, self._clock())
         )
 
-    def end(self, operation_id: str, status: Status) -> Operation:
+    def end(self, operation_id: str, status: Status, *, known_here: bool = False) -> Operation:
         """Take over how it ended. What has ended stays as it is."""
 
         def work(tx: Transaction) -> Operation:
+            if known_here:
+                tx.wake_others()
             operation, now = self._get(tx, operation_id), self._clock()
             if operation.state.ended:
                 return operation
@@ -243,7 +246,7 @@ class OperationDesk(DetachedDesk[Operation]):
 
     # Within a transaction
 
-    def _insert(self, new: NewOperation, state: OperationState) -> Operation:
+    def _insert(self, new: NewOperation, state: OperationState, *, known_here: bool = False) -> Operation:
         process, now = self._store.bell().process, self._clock()
         operation = Operation(
             **{name: getattr(new, name) for name in fields(NewOperation)},
@@ -261,6 +264,8 @@ class OperationDesk(DetachedDesk[Operation]):
             if not new.parent:
                 check_commands(tx, new.asker, self._most_open)
             tx.wake_only()
+            if known_here:
+                tx.wake_others()
             tx.run("insert_operation", **rows.columns(operation))
 
         self._store.write(work)

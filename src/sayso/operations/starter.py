@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.config import Config
-from sayso.errors import ToolUnavailable
+from sayso.errors import SaysoError, ToolUnavailable
 from sayso.operations.operation import BEFORE, Operation
 from sayso.operations.order import Order
 from sayso.operations.wanted_action import place_among_first
@@ -98,8 +98,23 @@ class Starter:
     def environment(self, project: Path) -> Mapping[str, str]:
         return self._environments.for_project(project)
 
+    def is_ready(self, order: Order, command: Invocation) -> bool:
+        """Whether it can be started without waiting for a runner, a login shell or another command."""
+        return not command.before and self.spawner.is_ready and self._environments.knows(order.project)
+
     def start(self, operation: Operation, order: Order, command: Invocation, allowed: Action | None) -> Future[Status]:
-        """Start the command, if it still is what was allowed, where somebody had to; the future ends with it."""
+        """Start the command, if it still is what was allowed, where somebody had to; the future ends with it. That it
+        could not be started is an end too."""
+        try:
+            return self._started(operation, order, command, allowed)
+        except (SaysoError, OSError) as error:
+            return _at_once(Status(reason="spawn_failed", text=str(error)))
+        except Exception as error:  # of ours: it is open by now, and whoever sees it through must hear
+            return _failed(error)
+
+    def _started(
+        self, operation: Operation, order: Order, command: Invocation, allowed: Action | None
+    ) -> Future[Status]:
         if command.files or command.before:
             operation.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in command.files:
@@ -152,6 +167,12 @@ def _reading(sandbox: Sandbox | None, command: Invocation) -> Mapping[str, Any] 
 def _at_once(status: Status) -> Future[Status]:
     ended: Future[Status] = Future()
     ended.set_result(status)
+    return ended
+
+
+def _failed(error: Exception) -> Future[Status]:
+    ended: Future[Status] = Future()
+    ended.set_exception(error)
     return ended
 
 

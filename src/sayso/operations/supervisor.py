@@ -9,6 +9,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter, install_hint
 from sayso.operations.wanted_action import WantedActions
 from sayso.permissions.verdict import AllowedAction
-from sayso.records import replace
+from sayso.records import record, replace
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
@@ -60,6 +61,17 @@ STOPPED = "the server, which was stopped"
 LEFT = "the server, whose client left"
 
 
+@record
+class BegunOperation:
+    """What a call has come to: an operation that has been opened, and perhaps started, and perhaps has ended."""
+
+    command: Invocation
+    operation: Operation
+    wanted: WantedApproval | None = None
+    ended: Future[Status] | None = None
+    """The end of what has been started."""
+
+
 class OperationSupervisor:
     """The operations of one process. `open` it, and end with `leave` or `stop`."""
 
@@ -69,8 +81,10 @@ class OperationSupervisor:
         self.excerpts = Excerpts.of(config)
         self.jobs: dict[str, Job] = {}
         """Those whose end has not been noted."""
+        self._at_work = asyncio.Event()
+        """Set while there are any."""
         self.taken_on = 0
-        """How many jobs there have been."""
+        """How many jobs there have been whose end is told later."""
         self.observers: list[Observer] = []
         """Called on the event loop when a job begins to run, has something to report, or has ended."""
         self._starter = Starter(config)
@@ -103,11 +117,15 @@ class OperationSupervisor:
 
     async def start(self, order: Order) -> Job:
         """Open the operation and see it through. An InvalidInput or ToolUnavailable says why nothing was begun."""
-        command, operation, wanted = await self.in_thread(self._open, order)
+        begun = await self.in_thread(self._begin, order)
+        operation = begun.operation
         job = self._take_on(operation)
         logger.info("Operation %s (%s) is %s", operation.id, operation.tool, operation.state)
-        logger.debug("Operation %s: %s in %s", operation.id, command.argv, command.cwd)
-        self.beside(self._see_through(job, lambda: self._status(job, order, command, wanted)))
+        logger.debug("Operation %s: %s in %s", operation.id, begun.command.argv, begun.command.cwd)
+        if operation.state.ended:
+            self._let_know(job, operation)
+        else:
+            self.beside(self._see_through(job, partial(self._status, job, order, begun)))
         return job
 
     async def cancel(self, operation_id: str, by: str) -> Operation:
@@ -199,7 +217,28 @@ class OperationSupervisor:
 
     # Seeing one through
 
-    def _open(self, order: Order) -> tuple[Invocation, Operation, WantedApproval | None]:
+    def _begin(self, order: Order) -> BegunOperation:
+        """Open the operation. What need not wait for anybody or anything is started on the same trip to a thread, and
+        its end is noted if that is quick: another trip takes longer than most of what is done on it."""
+        begun = self._open(order)
+        if begun.operation.state is not OperationState.RUNNING or begun.wanted or order.allowed:
+            return begun
+        if order.tool.leaf.sequence or not self._starter.is_ready(order, begun.command):
+            return begun
+        ended = self._starter.start(begun.operation, order, begun.command, None)
+        return self._noted(order, replace(begun, ended=ended)) if ended.done() else replace(begun, ended=ended)
+
+    def _noted(self, order: Order, begun: BegunOperation) -> BegunOperation:
+        """The same with its end, unless there is trouble with that, which is for whoever sees it through."""
+        assert begun.ended
+        try:
+            status = self._explained(begun.ended.result(), begun.operation, order, begun.command)
+            return replace(begun, operation=self.desk.end(begun.operation.id, status, known_here=True))
+        except Exception as error:
+            logger.debug("The end of operation %s was not noted at once: %r", begun.operation.id, error)
+            return begun
+
+    def _open(self, order: Order) -> BegunOperation:
         command = order.command(self._config, self.desk.folder_of(order.id))
         self._starter.sandbox(order)  # what cannot be enforced is not begun
         wanted = self._wanted(order, command)
@@ -207,10 +246,12 @@ class OperationSupervisor:
             self._starter.check(order, None)
         new = order.operation(command, self._config)
         if wanted and self._approvals.needed(wanted):
-            return command, self.desk.open(replace(new, say_so=TO_BE_ASKED)), wanted
-        if new.lock:
-            return command, self.desk.open(new), wanted
-        return command, self.desk.open_running(new), wanted
+            opened = self.desk.open(replace(new, say_so=TO_BE_ASKED), known_here=True)
+        elif new.lock:
+            opened = self.desk.open(new, known_here=True)
+        else:
+            opened = self.desk.open_running(new, known_here=True)
+        return BegunOperation(command=command, operation=opened, wanted=wanted)
 
     def _wanted(self, order: Order, command: Invocation) -> WantedApproval | None:
         """What a person has to allow; None where nobody need, or has allowed the sequence that it is part of."""
@@ -235,10 +276,11 @@ class OperationSupervisor:
             job.leave()
             self.jobs.pop(job.id, None)
 
-    async def _status(
-        self, job: Job, order: Order, command: Invocation, wanted: WantedApproval | None
-    ) -> Status | None:
+    async def _status(self, job: Job, order: Order, begun: BegunOperation) -> Status | None:
         """How it ended; None when somebody ended it before it began."""
+        command, wanted = begun.command, begun.wanted
+        if begun.ended:
+            return await self._end_of_started(job, order, command, begun.ended)
         said = self._approvals.given(wanted) if wanted else SaySo()
         if job.operation.state is OperationState.QUEUED:
             said = await self._say_so(job, wanted)
@@ -300,20 +342,28 @@ class OperationSupervisor:
                 await self.do(self.desk.note_run, job.operation, allowed)
                 if refused := await self._check(job, order, allowed):
                     return refused
-            action = allowed.action if allowed else None
-            ended = await self.in_thread(self._starter.start, job.operation, order, command, action)
         except (SaysoError, OSError) as error:
             return Status(reason="spawn_failed", text=str(error))
+        action = allowed.action if allowed else None
+        ended = await self.in_thread(self._starter.start, job.operation, order, command, action)
+        return await self._end_of_started(job, order, command, ended)
+
+    async def _end_of_started(self, job: Job, order: Order, command: Invocation, ended: Future[Status]) -> Status:
         if not ended.done():
             self.tell(job)
         if job.dropped.is_set():
             # Whoever cancelled it may have come before there was a runner to tell.
             await self.do(runner_folder.cancel, job.operation.folder)
         status = await asyncio.wrap_future(ended)
-        if status.reason == "exit" and status.exit_code not in job.operation.success_exit_codes:
-            where = order, command, job.operation.folder
-            return await self.in_thread(self._starter.explained, status, *where, self.excerpts)
-        if status.reason == "spawn_failed":
+        if status.reason == "exit" and status.exit_code in job.operation.success_exit_codes:
+            return status
+        return await self.in_thread(self._explained, status, job.operation, order, command)
+
+    def _explained(self, status: Status, operation: Operation, order: Order, command: Invocation) -> Status:
+        """The same with what may help, where it did not go well."""
+        if status.reason == "exit" and status.exit_code not in operation.success_exit_codes:
+            return self._starter.explained(status, order, command, operation.folder, self.excerpts)
+        if status.reason == "spawn_failed" and status.started_at:  # its runner has looked for the program
             return replace(status, text=status.text + install_hint(order.tool.leaf))
         return status
 
@@ -330,8 +380,12 @@ class OperationSupervisor:
         return await asyncio.wrap_future(self._starter.spawner.adopt(operation.folder))
 
     async def _finish(self, job: Job, status: Status | None) -> None:
-        ended = await self._note_end(job, status)
+        self._let_know(job, await self._note_end(job, status))
+
+    def _let_know(self, job: Job, ended: Operation) -> None:
+        """Its end has been noted."""
         self.jobs.pop(job.id, None)
+        self._rings.ring()
         logger.info("Operation %s (%s) ended: %s", ended.id, ended.tool, ended.state)
         job.finish(ended)
         self.tell(job)
@@ -347,15 +401,17 @@ class OperationSupervisor:
 
         if status is None:
             return await insistently(lambda: self.do(self.desk.get, job.id), tell)
-        return await insistently(lambda: self.do(self.desk.end, job.id, status), tell)
+        return await insistently(lambda: self.do(self.desk.end, job.id, status, known_here=True), tell)
 
     # Beside the work, until it is cancelled
 
     async def _watch(self) -> None:
         """Look after each ring of the bell, and about once a second without, while there is something to look at."""
         while True:
+            if not self.jobs:
+                self._at_work.clear()
             # The beginning of a job rings as well.
-            await (self.news() if self.jobs else self._rings.next.wait())
+            await (self.news() if self.jobs else self._at_work.wait())
             await asyncio.sleep(LOOK_PAUSE)
             try:
                 if self.jobs:
@@ -418,8 +474,12 @@ class OperationSupervisor:
     def _take_on(self, operation: Operation) -> Job:
         tool = self.tools.get(operation.tool)
         job = Job(operation, self.excerpts, tool.file.livelog if tool else None)
-        self.jobs[job.id] = job
-        self.taken_on += 1
+        if operation.background:
+            self.taken_on += 1
+        if not operation.state.ended:
+            self.jobs[job.id] = job
+            self._at_work.set()
+            self._rings.ring()
         return job
 
     def tell(self, job: Job) -> None:

@@ -72,6 +72,9 @@ open(sys.argv[1], "wb").write(taken)
 """
 
 
+_State = tuple[str, str, tuple[tuple[str, int], ...]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentChange:
     """What the login shell makes of the environment it starts from."""
@@ -103,19 +106,26 @@ class Environments:
         self._base = {name: value for name, value in environ.items() if not _is_private(name)}
         self._shell = _shell(self._base)
         self._timeout_seconds = timeout_seconds
-        self._known: dict[str, dict[str, str]] = {}
+        self._known: dict[_State, dict[str, str]] = {}
         self._lock = threading.Lock()
 
     def for_project(self, project: Path) -> dict[str, str]:
         """The whole environment of a command in this project. The first call waits for the login shell."""
-        state = _state(self._shell, project, self._base.get("HOME", ""))
+        state = self._state(project)
         with self._lock:
             if state not in self._known:
-                key = hashlib.sha256(json.dumps([state, sorted(self._base.items())]).encode()).hexdigest()
+                key = hashlib.sha256(json.dumps([json.dumps(state), sorted(self._base.items())]).encode()).hexdigest()
                 change = self._remembered(key) or self._ask(project, key)
                 self._known[state] = quiet(change.apply(self._base))
                 self._known = dict(list(self._known.items())[-MOST_REMEMBERED:])
             return self._known[state].copy()
+
+    def knows(self, project: Path) -> bool:
+        """Whether the next call for this project waits for no login shell."""
+        return self._state(project) in self._known
+
+    def _state(self, project: Path) -> _State:
+        return _state(self._shell, project, self._base.get("HOME", ""))
 
     def _ask(self, project: Path, key: str) -> EnvironmentChange:
         """Run the login shell. When that fails the environment stays as it is, until something about it changes."""
@@ -164,11 +174,11 @@ def _shell(base: Mapping[str, str]) -> str:
     return FALLBACK_SHELL
 
 
-def _state(shell: str, project: Path, home: str) -> str:
+def _state(shell: str, project: Path, home: str) -> _State:
     """What decides, besides the environment it starts from, what a login shell makes of it."""
     names = PROFILES.get(os.path.basename(shell), OTHER_PROFILES)
     files = [home + name[1:] if name.startswith("~") else name for name in names]
-    return json.dumps([shell, str(project), [(file, _modified(file)) for file in files]])
+    return shell, str(project), tuple([(file, _modified(file)) for file in files])
 
 
 def _modified(file: str) -> int:

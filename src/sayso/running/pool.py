@@ -68,6 +68,11 @@ class RunnerPool:
         return self._closed
 
     @property
+    def is_ready(self) -> bool:
+        """Whether it has a runner to give out."""
+        return bool(self._idle) and not self._closed
+
+    @property
     def idle(self) -> tuple[RunnerLine, ...]:
         """The runners that wait to be used."""
         with self._changed:

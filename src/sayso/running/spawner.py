@@ -65,6 +65,12 @@ class Spawner:
         follow(folder, ended)
         return ended
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a runner stands ready. Somebody else may be faster to take it."""
+        with self._lock:
+            return bool(self._pools) and self._pools[-1].is_ready
+
     def idle_runners(self) -> tuple[int, ...]:
         """The pids of the runners that are ready."""
         with self._lock:

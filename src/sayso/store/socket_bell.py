@@ -235,16 +235,16 @@ def _taken(source: socket.socket) -> Iterator[bytes]:
             yield ring
 
 
-def ring_all(folder: Path, named: frozenset[str] | None = None) -> None:
-    """Wake the processes whose bell hangs in the folder. Where only the waits of some are concerned, the ring names
-    them, and who listens for nothing else sleeps on."""
+def ring_all(folder: Path, named: frozenset[str] | None = None, but: str = "") -> None:
+    """Wake the processes whose bell hangs in the folder, all `but` one. Where only the waits of some are concerned, the
+    ring names them, and who listens for nothing else sleeps on."""
     if not hasattr(socket, "AF_UNIX"):
         return
     ring = _TO_ALL if named is None else b" ".join([b"", *(name.encode() for name in named), b""])
     if len(ring) > LONGEST_RING:
         ring, named = _TO_ALL, None
     with suppress(FileNotFoundError):
-        meant = list(_meant(os.listdir(folder), named))
+        meant = [process for process in _meant(os.listdir(folder), named) if process != but]
         if not meant:
             return
         with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ringer:

@@ -139,7 +139,7 @@ class SqliteStore(Store):
             result = work(transaction)
             changed = connection.total_changes > before
         if changed:
-            self._ring(transaction.named)
+            self._ring(transaction)
         return result
 
     def bell(self) -> Bell:
@@ -279,13 +279,14 @@ class SqliteStore(Store):
         assert self._file is not None
         return SocketBell(self._folder(), look, self._file.absolute())
 
-    def _ring(self, named: frozenset[str] | None) -> None:
+    def _ring(self, transaction: Ringing) -> None:
         if self._local:
             self._local.nudge()
         elif hasattr(os, "getuid"):
             # The commit stands whatever happens to the bell; listeners look by themselves.
             with suppress(OSError, StoreError):
-                ring_all(self._folder(), named)
+                but = self._bell.process if self._bell and transaction.known_here else ""
+                ring_all(self._folder(), transaction.named, but)
 
     def _folder(self) -> Path:
         if self._bell_dir is None:

@@ -23,9 +23,14 @@ class Ringing:
 
     named: frozenset[str] | None = None
     """Whose waits it is news to; None: everyone's."""
+    known_here = False
+    """Whether this process need not be woken."""
 
     def wake_only(self, *processes: str) -> None:
         self.named = (self.named or frozenset()).union(processes)
+
+    def wake_others(self) -> None:
+        self.known_here = True
 
 
 class Transaction(Protocol):
@@ -37,6 +42,9 @@ class Transaction(Protocol):
 
     def wake_only(self, *processes: str) -> None:
         """What is changed here is news to the waits of these processes only. Without a word, to everyone's."""
+
+    def wake_others(self) -> None:
+        """Whoever in this process has to know of it is told by whoever writes it. The store may ring here too."""
 
     def rows(self, table: str, /) -> Iterator[Row]:
         """All that is in a table, few at a time."""
