@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
 import sys
 from pathlib import Path
 
@@ -112,6 +114,18 @@ def test_a_command_that_does_not_end_is_given_up_and_killed(
     monkeypatch.setattr(notify, "PATIENCE", 0.2)
     asyncio.run(Notifier(config(notify_command="sleep 60")).tell(opened[0], 1))
     assert "took longer than 0 seconds and was given up" in caplog.text
+
+
+def test_of_what_a_command_has_not_read_nobody_is_told() -> None:
+    told: list[object] = []
+
+    async def run() -> int:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        return await notify._run(["true"], b"x" * 1_000_000, dict(os.environ))
+
+    assert asyncio.run(run()) == 0
+    gc.collect()
+    assert told == []
 
 
 @pytest.mark.parametrize("name", [name for name in SETTINGS if name.startswith("notify_")])

@@ -45,6 +45,9 @@ BURST = 0.5
 PATIENCE = 20.0
 """Seconds that one way of telling may take."""
 
+_CLOSING_SECONDS = 1.0
+"""Seconds in which the pipe of a command that has ended is closed."""
+
 MOST_LINES = 10
 """Questions that a message names; of more it says how many."""
 
@@ -228,8 +231,13 @@ async def _run(command: Sequence[str], text: bytes, environment: dict[str, str])
     where we tell of troubles."""
     pipe, errors = asyncio.subprocess.PIPE, 2
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=errors, env=environment)
+    assert process.stdin
     try:
         await process.communicate(text)
+        # Before Python 3.11.4, that it was not read is complained of unless somebody asks how the pipe was closed.
+        with suppress(OSError):
+            async with Patience(_CLOSING_SECONDS):
+                await asyncio.shield(process.stdin.wait_closed())
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
