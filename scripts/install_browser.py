@@ -44,15 +44,23 @@ def install_packages() -> None:
     if not shutil.which("apt-get") or os.geteuid() != 0:
         return
     missing = [SHELL] * (not shutil.which(SHELL)) + ["chromium"] * (not _of_the_system())
-    if missing:
-        _apt("update")
-    for package in missing:
-        _apt("install", "-y", "--no-install-recommends", package)
+    if not missing:
+        return
+    _apt("update")
+    # Together that is done sooner, but where one of them is unknown none is installed.
+    if not _installed(*missing):
+        for package in missing:
+            _installed(package)
 
 
-def _apt(*arguments: str) -> None:
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(["apt-get", *arguments], check=False, timeout=SECONDS, env=environment, stdout=sys.stderr.fileno())
+def _installed(*packages: str) -> bool:
+    return _apt("install", "-y", "--no-install-recommends", *packages)
+
+
+def _apt(*arguments: str) -> bool:
+    command, environment = ["apt-get", *arguments], {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run(command, check=False, timeout=SECONDS, env=environment, stdout=sys.stderr.fileno())
+    return done.returncode == 0
 
 
 def _by_playwright() -> None:
