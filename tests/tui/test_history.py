@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from tests.asks.samples import permission_ask
-from tests.tui.harness import DATABASE, NAME, Place, select
+from tests.tui.harness import DATABASE, NAME, Place, select, until
 
 from sayso.asks.model import CLIENT_FORM, Answer, Asker, NewAsk, Settler
 from sayso.dialects import approve
 from sayso.permissions.desk import PermissionDesk
 from sayso.records import replace
+from sayso.tui.asklist import AskList
 
 pytestmark = pytest.mark.anyio
 
@@ -148,6 +149,7 @@ async def test_a_long_history_is_fetched_as_it_is_scrolled_through(place: Place)
         await anna.sees("> Ask 149")
         await anna.press("end")
         await anna.sees("> Ask 050")
+        await until(lambda: len(anna.app.screen.query_one(AskList).items) == 150, anna.screen)
         await anna.press("end")
         await anna.sees("> Ask 000")
 
