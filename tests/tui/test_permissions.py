@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from tests.tui.harness import Person, Place, until
 
-from sayso.asks.desk import Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler, State
 from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.config import system_user
@@ -243,6 +244,30 @@ async def test_what_does_not_fit_beside_the_list_is_not_decided_there(place: Pla
         await anna.press("y")
         assert "y allow" not in anna.screen()
     assert place.now(held).state is State.PENDING
+
+
+async def test_no_key_is_handed_on_while_a_yes_in_the_list_is_under_way_at_a_slow_store(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, draft, looks, go = wanted(place), AskDesk.draft, threading.Event(), threading.Event()
+
+    def slow(desk: AskDesk, ask_id: str, person: str) -> str:
+        looks.set()
+        assert go.wait(60)
+        return draft(desk, ask_id, person)
+
+    async with place.inbox(WIDE) as anna:
+        await anna.sees("y allow")
+        await anna.settled()
+        monkeypatch.setattr(AskDesk, "draft", slow)
+        anna.ticks.wait(1.0)
+        anna.post("y")
+        await until(looks.is_set, anna.screen)
+        for _ in range(300):
+            await asyncio.sleep(0)
+        assert not anna.app.shared.typing.idle
+        go.set()
+        assert (await place.outcome(held)).state is State.ANSWERED
 
 
 async def test_words_that_were_begun_for_a_no_keep_a_yes_from_the_list_too(place: Place) -> None:

@@ -625,10 +625,11 @@ class InboxScreen(SaysoScreen[None]):
             self.run_worker(self._allow(ask), group="settle")
 
     async def _allow(self, ask: Ask) -> None:
-        if not await self._was_begun(ask):
+        with self.shared.typing.held():
+            if await self._was_begun(ask):
+                self._preview_soon()
+                return
             await self._settle(ask, lambda desk: _permissions(desk).allow(ask.id, ask.digest, self.shared.settler))
-        else:
-            self._preview_soon()
 
     def action_deny(self) -> None:
         if ask := self._decidable():
