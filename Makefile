@@ -9,7 +9,7 @@ TOOLS := $(VENV)/.tools-ready
 OLD := import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3.11 or newer. If you have one, name it: make start PYTHON=python3.11")
 # Most tests wait for processes more than they compute, so there are more at work than there are cores. With six, two
 # cores are never idle, and what people and programs do is too slow for tests that wait as long as a person would.
-WORKERS ?= 4
+WORKERS ?= 5
 
 .DEFAULT_GOAL := start
 .PHONY: start quick test tests lint types compiled test-clients test-claude check bench promises proof fuzz mutants race lock clean

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import chain, groupby
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,7 @@ LONGEST_FIRST = (
     # A person's time to read passes there, and hardly anything is computed meanwhile: others can do that.
     "tests/e2e/terminal/",
     "tests/e2e/browser/",
+    "tests/e2e/talk/",
     "tests/e2e/http/",
     "tests/web/",
     "tests/e2e/",
@@ -38,6 +41,13 @@ LONGEST_FIRST = (
     "tests/mcp_server/",
     "tests/test_",
 )
+
+WAITING = ("tests/e2e/ask/", "tests/e2e/relay/")
+"""Where tests wait for limits to pass. Their files come between others, so that something is computed meanwhile;"""
+TOGETHER = ("tests/e2e/browser/", "tests/e2e/talk/")
+"""but not between these: whoever leaves such a folder closes its browser."""
+_BETWEEN = 3
+"""How many others come between two of them."""
 
 NEVER_TRIED_AGAIN = tuple(
     f"tests/{folder}/" for folder in ("agents", "asks", "mcp_server", "operations", "running", "store")
@@ -62,6 +72,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins early, so that in the end no worker has to be waited for."""
     items.sort(key=_turn)
+    files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+    waiting = deque(tests for tests in files if tests[0].nodeid.startswith(WAITING))
+    others = [tests for tests in files if not tests[0].nodeid.startswith(WAITING)]
+    items.clear()
+    for place, tests in enumerate(others):
+        items += tests
+        if waiting and place % _BETWEEN == 0 and not tests[0].nodeid.startswith(TOGETHER):
+            items += waiting.popleft()
+    items += chain.from_iterable(waiting)
 
 
 def pytest_collection_finish() -> None:
