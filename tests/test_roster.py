@@ -29,7 +29,7 @@ from sayso.mcp_server.run_link import RunLink
 from sayso.process_table import started
 from sayso.records import replace
 from sayso.roster import BELIEVED, AgentAtWork, Roster, agent_id, find_agent, of_agent
-from sayso.store import Store, Transaction
+from sayso.store import Row, Store, Transaction
 from sayso.store.sqlite import SqliteStore
 
 SECONDS = 60.0
@@ -211,6 +211,26 @@ def test_a_session_is_back_where_its_client_was_seen_in_it_and_has_gone_to_no_ot
     client.kill()
     client.wait(SECONDS)
     assert not roster.is_back(replace(asked, session="another"), HERE)
+    store.close()
+
+
+def test_whether_a_session_is_back_is_known_without_reading_through_all_that_are_at_work(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore.in_memory()
+    roster = Roster(store, clock)
+    theirs = replace(HERE, host="elsewhere", session="one", pid=7, started="long ago")
+    roster.note_server(theirs)
+    asked, find = list[str](), store.all
+
+    def noting(query: str, **given: object) -> list[Row]:
+        asked.append(query)
+        return find(query, **given)
+
+    monkeypatch.setattr(store, "all", noting)
+    assert roster.is_back(theirs, HERE)
+    assert not roster.is_back(replace(theirs, session="another"), HERE)
+    assert set(asked) == {"on_roster"}
     store.close()
 
 

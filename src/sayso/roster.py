@@ -145,15 +145,17 @@ class Roster:
     def is_back(self, theirs: Asker, ours: Asker) -> bool:
         """Whether the session of the first is there by what it was last seen in: a gate, a hook or a server saw it go
         on in a process that is not the second one's, and that has not gone on to another session."""
-        noted = [_noted(row) for row in self._store.all("roster")]
-        found = next((each for each in noted if each.id == agent_id(theirs)), None)
-        if found is None or _process(found.asker) == _process(ours):
+        row = self._store.one("on_roster", id=agent_id(theirs))
+        if row is None or _process((found := _noted(row)).asker) == _process(ours):
             return False
         if not (found.asker.pid and found.asker.host == this_host()):
             return found.process in self._living([found])
-        process = _process(found.asker)
-        later = any(_process(each.asker) == process and each.seen_at > found.seen_at for each in noted)
-        return not later and is_running(found.asker.pid, found.asker.started)
+        return is_running(found.asker.pid, found.asker.started) and not self._has_gone_on(found)
+
+    def _has_gone_on(self, noted: _Noted) -> bool:
+        """Whether its process was seen in another session after it."""
+        process, rows = _process(noted.asker), self._store.all("roster")
+        return any(_process(each.asker) == process and each.seen_at > noted.seen_at for each in map(_noted, rows))
 
     # Within the store
 

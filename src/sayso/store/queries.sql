@@ -415,6 +415,9 @@ SET owner = excluded.owner, body = excluded.body, seen_at = excluded.seen_at,
 -- name: roster
 SELECT * FROM roster ORDER BY since, id;
 
+-- name: on_roster
+SELECT * FROM roster WHERE id = :id;
+
 -- name: roster_of
 SELECT * FROM roster WHERE owner IN ('', :person) ORDER BY since, id;
 
