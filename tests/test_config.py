@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.trusting import trust
 
-from sayso.config import PROFILES, SETTINGS, Config, load, project_dir, user_file
+from sayso.config import PROFILES, SETTINGS, Config, default_state_dir, load, project_dir, user_file
 from sayso.errors import ConfigError
 from sayso.setting_values import duration
 
@@ -177,6 +177,11 @@ def test_paths_are_absolute_and_know_the_home_folder(
 def test_the_users_file_can_be_named(tmp_path: Path) -> None:
     assert user_file({"SAYSO_CONFIG": str(tmp_path / "mine.toml")}) == tmp_path / "mine.toml"
     assert user_file({"XDG_CONFIG_HOME": "/x"}) == Path("/x/sayso/config.toml")
+
+
+def test_whose_files_these_are_is_said_by_the_environment_that_was_given() -> None:
+    assert user_file({"HOME": "/home/ben"}) == Path("/home/ben/.config/sayso/config.toml")
+    assert default_state_dir({"HOME": "/home/ben"}) == Path("/home/ben/.local/state/sayso")
 
 
 def test_an_empty_name_is_the_login_name(user: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -578,15 +578,17 @@ def user_file(environ: Mapping[str, str] = os.environ) -> Path:
         except ValueError as error:
             raise ConfigError(f"SAYSO_CONFIG is {named!r}; it must be {error}.") from error
     home = environ.get("XDG_CONFIG_HOME") or (environ.get("APPDATA") if os.name == "nt" else None)
-    return (Path(home) if home else _home() / ".config") / "sayso" / "config.toml"
+    return (Path(home) if home else _home(environ) / ".config") / "sayso" / "config.toml"
 
 
 def default_state_dir(environ: Mapping[str, str] = os.environ) -> Path:
     home = environ.get("XDG_STATE_HOME") or (environ.get("LOCALAPPDATA") if os.name == "nt" else None)
-    return (Path(home) if home else _home() / ".local" / "state") / "sayso"
+    return (Path(home) if home else _home(environ) / ".local" / "state") / "sayso"
 
 
-def _home() -> Path:
+def _home(environ: Mapping[str, str]) -> Path:
+    if (home := environ.get("HOME")) and os.name != "nt":
+        return Path(home)
     try:
         return Path.home()
     except RuntimeError as error:
