@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol
 
-from sayso.asks.handed_files import with_files
 from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
 from sayso.asks.quorum import quorum_of
 from sayso.config import Config
@@ -114,6 +113,8 @@ class AskedQuestions:
     def verdict(self, ask: Ask) -> GateVerdict | None:
         if ask.state is State.TIMED_OUT and self._prompt.own_prompt is not OwnPrompt.NEVER:
             return None
+        from sayso.asks.handed_files import with_files  # a gate that need not ask is there for every tool call
+
         return _read(self._request.render(with_files(self._desks.asks, self._desks.config.attachments_dir, ask)))
 
     def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
