@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.operations.test_sandbox_of_order import Prepared, order, tool
@@ -24,11 +25,37 @@ def test_a_command_that_runs_first_is_known_by_its_words_and_its_folder(tmp_path
 
 def test_the_programs_of_a_sequence_are_those_of_its_steps() -> None:
     steps = [
-        {"kind": "command", "tool": name, "folder": "/", "data": {"argv": [name], "program": [f"/bin/{name}"]}}
+        {"kind": "command", "tool": name, "folder": "/", "data": {"argv": [name], "program": [f"/nowhere/{name}"]}}
         for name in ("make", "cargo")
     ]
     action = Action(kind=ActionKind.SEQUENCE, tool="both", folder="/", data={"steps": steps})
-    assert list(programs(action)) == [("make", "/bin/make"), ("cargo", "/bin/cargo")]
+    assert list(programs(action)) == [("make", "/nowhere/make"), ("cargo", "/nowhere/cargo")]
+
+
+def test_a_program_and_what_runs_before_it_are_known_by_their_files_and_when_those_were_touched(tmp_path: Path) -> None:
+    def named(folder: str) -> tuple[tuple[object, ...], ...]:
+        program = tmp_path / folder / "run.sh"
+        described = {"argv": ["./run.sh"], "program": [str(program)], "folder": str(program.parent)}
+        data = {**described, "first": [described]}
+        found = tuple(programs(Action(kind=ActionKind.COMMAND, tool="run", folder=folder, data=data)))
+        assert found[0] == found[1]
+        later = Action(kind=ActionKind.SEQUENCE, tool="both", folder=folder, data={"steps": [_step(data), _step(data)]})
+        assert list(programs(later))[-1] == ("./run.sh", str(program)), "an earlier step may have made it"
+        return found
+
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "run.sh").write_text("true")
+    before = named("one")
+    assert named("one") == before
+    assert named("two") != before
+    (tmp_path / "new").write_text("false")
+    (tmp_path / "new").rename(tmp_path / "one" / "run.sh")
+    assert named("one") != before
+
+
+def _step(data: Mapping[str, object]) -> dict[str, object]:
+    return {"kind": "command", "tool": "run", "folder": "/", "data": data}
 
 
 def test_an_earlier_step_may_bring_the_program_of_a_later_one_and_of_the_steps_of_that(tmp_path: Path) -> None:

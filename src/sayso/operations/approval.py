@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Hashable
 from functools import cached_property
 from weakref import WeakValueDictionary
@@ -14,7 +13,7 @@ from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, InvalidInput, StoreError
-from sayso.operations.wanted_action import programs, tool_files
+from sayso.operations.wanted_action import programs, tool_files, touched
 from sayso.permissions.action import Action, AllowScope, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.ruled import RuledAction
@@ -56,9 +55,10 @@ class WantedApproval:
 
     @cached_property
     def terms(self) -> Hashable:
-        """What a yes for the tool holds on to: none of its tool files is touched, and its words find the same programs.
-        Looked at once, when it is first needed."""
-        return tuple(map(_standing, tool_files(self.action))), tuple(programs(self.action))
+        """What a yes for the tool holds on to: its words find the same programs, and neither those nor its tool files
+        are touched. Looked at once, when it is first needed."""
+        files = [(path, content, *touched(path)) for path, content in tool_files(self.action)]
+        return tuple(files), tuple(programs(self.action))
 
 
 @record
@@ -168,16 +168,6 @@ class Approvals:
         except StoreError as error:
             logger.warning("Could not note that nothing came of the yes for %s: %s", held.ask.tool, error)
         await self._waiting.delivered(held)
-
-
-def _standing(file: tuple[str, str]) -> Hashable:
-    """A tool file as it lies there: whatever is done to it sets its last time anew, which nobody can turn back."""
-    path, content = file
-    try:
-        status = os.stat(path)
-    except OSError:
-        return path, content
-    return path, content, status.st_ino, status.st_ctime_ns
 
 
 def _new_ask(wanted: WantedApproval) -> NewAsk:

@@ -102,13 +102,25 @@ def tool_files(action: Action) -> tuple[tuple[str, str], ...]:
     return (*own, *(found for step in steps for found in tool_files(step)))
 
 
-def programs(action: Action) -> Iterator[tuple[str, ...]]:
-    """The programs that are looked up on PATH, each with its word."""
-    argv, found = action.data.get("argv", ()), action.data.get("program") or ()
-    if argv and "/" not in argv[0]:
-        yield argv[0], *found
-    for step in action.data.get("steps", ()):
-        yield from programs(action_from(step))
+def programs(action: Action, *, later: bool = False) -> Iterator[tuple[object, ...]]:
+    """Each program that would be run: its word, the file that it is, and since when that lies there as it is. Not since
+    when for `later` steps of a sequence: an earlier one may make it anew."""
+    for each in (action.data, *action.data.get("first", ())):
+        if argv := each.get("argv"):
+            found = each.get("program") or ()
+            yield argv[0], *found, *(() if later or not found else touched(found[-1]))
+    for number, step in enumerate(action.data.get("steps", ())):
+        yield from programs(action_from(step), later=later or number > 0)
+
+
+def touched(path: str) -> tuple[int, ...]:
+    """Which file lies there and since when as it is: whatever is done to it sets its last time anew, which nobody can
+    turn back. Nothing where it cannot be looked at."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_ctime_ns
 
 
 def place_among_first(action: Action, argv: Sequence[str], cwd: Path) -> int | None:

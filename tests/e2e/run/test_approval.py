@@ -296,6 +296,33 @@ def test_once_is_forgotten_when_the_tool_file_changes_though_it_changes_back(pla
             file.write_bytes(content)
 
 
+@pytest.mark.finding("F-15")
+def test_once_holds_for_the_program_that_was_shown_and_for_no_other_of_its_name(place: Place) -> None:
+    def program(path: str, says: str) -> Path:
+        file = place.project / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"#!/bin/sh\necho {says}\n")
+        file.chmod(0o700)
+        return file
+
+    program("run.sh", "shown")
+    program("sub/run.sh", "another")
+    default = {"name": "default", "description": "Run."}
+    write_tool(place, "own", command="./run.sh", approve="once", synchronous=True, subcommand=[default])
+    with worker(place) as one, place.person() as person:
+        call = one.call("own", {})
+        person.answer(person.wait_for_ask(any_ask), "Yes")
+        assert "shown" in text_of(call.result(WAIT))
+        assert "shown" in text_of(one.do("own")), "nobody is asked again"
+        call = one.call("own", {"working_directory": "sub"})
+        person.answer(person.wait_for_ask(any_ask), "No")
+        assert call.result(WAIT).is_error
+        program("new.sh", "put in its place").rename(place.project / "run.sh")
+        call = one.call("own", {})
+        person.answer(person.wait_for_ask(any_ask), "No")
+        assert call.result(WAIT).is_error
+
+
 @pytest.mark.finding("F-16")
 def test_what_changes_after_the_question_was_put_is_not_what_was_allowed(place: Place) -> None:
     counting(place, approve="always", synchronous=True)
