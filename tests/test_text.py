@@ -10,7 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.text import age, exact, exact_diff, heading, iso_time, json_block, json_line, one_line, printable, quoted
+from sayso.text import (
+    age,
+    exact,
+    exact_diff,
+    fit_for_column,
+    heading,
+    iso_time,
+    json_block,
+    json_line,
+    one_line,
+    printable,
+    quoted,
+)
 
 any_text = st.text(st.characters(exclude_categories=()))
 
@@ -151,3 +163,7 @@ def test_a_diff_shows_what_changes_in_nothing_but_blanks(diff: str, shown: str) 
 def test_a_diff_that_is_shown_can_be_read_back(diff: str) -> None:
     read_back = re.sub(r"<U\+([0-9A-F]{4,6})>", lambda found: chr(int(found[1], 16)), exact_diff(diff))
     assert read_back == diff
+
+
+def test_a_name_from_outside_fits_every_store() -> None:
+    assert fit_for_column("a\x00b\ud800c" + "x" * 300) == "ab?c" + "x" * 196

@@ -145,8 +145,9 @@ def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def fit_for_column(name: str) -> str:
-    """A name from outside as a store takes it: PostgreSQL takes no NUL, and nobody needs a long one."""
-    return name.replace("\x00", "")[:200]
+    """A name from outside as a store takes it: PostgreSQL takes no NUL, none takes half a character, and nobody needs a
+    long one."""
+    return name.replace("\x00", "").encode(errors="replace").decode()[:200]
 
 
 def iso_time(milliseconds: int | None) -> str | None:

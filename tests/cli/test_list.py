@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
 from tests.cli.pseudo_terminal import Terminal
@@ -97,6 +99,19 @@ def test_only_the_asks_of_one_project_are_shown_when_it_is_named(home: Home) -> 
     here = home.leave(choice())
     home.leave(choice("Elsewhere?"), asker=Asker(client="codex", project="/elsewhere"))
     assert [found["id"] for found in home.run("list", "--project", ".", "--json").data] == [here.id]
+
+
+def test_a_project_may_be_named_with_a_tilde_that_no_shell_has_expanded(home: Home) -> None:
+    named = Path(home.env["HOME"]).resolve() / "shop"
+    here = home.leave(choice(), asker=Asker(client="codex", project=str(named)))
+    assert [found["id"] for found in home.run("list", "--project=~/shop", "--json").data] == [here.id]
+
+
+@pytest.mark.parametrize("command", [("list",), ("history",), ("log",), ("ops", "list")])
+def test_a_limit_that_is_far_too_large_is_refused(home: Home, command: tuple[str, ...]) -> None:
+    ran = home.run(*command, "--limit", "99999999999999999999")
+    assert ran.code == 2
+    assert "99999999999999999999 is not in the range" in ran.err
 
 
 def test_a_limit_cuts_the_list_and_says_so(home: Home) -> None:

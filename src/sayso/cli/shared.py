@@ -27,8 +27,8 @@ def settler(config: Config) -> Settler:
 
 
 def project_name(folder: Path | None) -> str | None:
-    """A folder as asks name their project."""
-    return str(folder.resolve()) if folder else None
+    """A folder as asks name their project. No shell expands `--project=~/shop`."""
+    return str(Path(os.path.expanduser(folder)).resolve()) if folder else None
 
 
 def complete_id(
