@@ -306,6 +306,26 @@ def test_a_key_on_a_button_that_is_not_in_sight_allows_nothing(house: House, sig
     assert answers_of(house.desk.get(ask.id))[0].chosen == ("deny",)
 
 
+def test_what_is_under_a_finger_after_a_page_has_led_to_what_was_not_sent_is_not_pressed_yet(
+    house: House, sign_in: SignIn
+) -> None:
+    permission(house, "make under a finger")
+    for number in range(12):
+        house.ask(confirm(f"Is it {number}?"))
+    page = sign_in("/healthz", **PHONE)
+    page.clock.install()
+    page.goto("/")
+    allow = page.locator(".row", has_text="make under a finger").get_by_role("button", name="Allow", exact=True)
+    page.clock.run_for(2000)
+    expect(allow).not_to_have_attribute("aria-disabled", "true")
+    moved = allow.evaluate("""allow => {
+      const before = scrollY;
+      sayso.problem([...document.querySelectorAll(".row form:has([data-problem-text])")].at(-1), "Not sent.");
+      return [scrollY > before, allow.getAttribute("aria-disabled")];
+    }""")
+    assert moved == [True, "true"]
+
+
 # While it is being sent
 
 

@@ -5,6 +5,8 @@ const { $, $$, element, AGAIN, pause, reach, newAttempt, fateOf, lockForm, unloc
 const { SILENCE, LATE, newStream, openWhileVisible, showAway, showSignedOut } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
 const NAME = `sayso:${user}`;
+// The focus goes on to what has taken the place of something. Whoever has scrolled away from it reads something else.
+const STAY = { preventScroll: true };
 const REPLY_WITHIN = 3000;
 const title = document.title;
 
@@ -129,7 +131,7 @@ function upToDate(row, html, version) {
     keepDecision(row, newer);
     const focused = row.contains(document.activeElement) && document.activeElement;
     row.replaceWith(newer);
-    if (focused) (newer.contains(focused) ? focused : $("a", newer)).focus();
+    if (focused) (newer.contains(focused) ? focused : $("a", newer)).focus(STAY);
   }
   return newer;
 }
@@ -150,7 +152,7 @@ function remove(row) {
   const neighbour = row.nextElementSibling ?? row.previousElementSibling;
   const focused = row.contains(document.activeElement);
   row.remove();
-  if (focused) (neighbour ? $("a", neighbour) : $("main")).focus();
+  if (focused) (neighbour ? $("a", neighbour) : $("main")).focus(STAY);
 }
 
 function markCurrent() {
@@ -897,6 +899,7 @@ function tell(form, head, text) {
   $("span", told).textContent = text;
   $(".actions, [data-draft-note]", form).before(told);
   told.focus();
+  dispatchEvent(new Event("sayso:moved"));
 }
 
 function replaceAsk(page) {
@@ -953,7 +956,7 @@ async function renewCrowd() {
     const focused = document.activeElement?.closest("[data-crowd-page] .row")?.dataset.ask;
     if (!newer) return;
     crowdPage().replaceWith(document.adoptNode(newer));
-    if (focused) ($(`[data-ask="${focused}"] a`, newer) ?? $("main")).focus();
+    if (focused) ($(`[data-ask="${focused}"] a`, newer) ?? $("main")).focus(STAY);
     dispatchEvent(new Event("sayso:shown"));
     offerInRows();
     seen();
@@ -1207,7 +1210,7 @@ function changeStanding(here, newer) {
   if (place) place.replaceWith(fold);
   const focused = older.contains(document.activeElement) && document.activeElement;
   older.replaceWith(document.adoptNode(newer));
-  if (focused) (newer.contains(focused) ? focused : $("main")).focus();
+  if (focused) (newer.contains(focused) ? focused : $("main")).focus(STAY);
 }
 
 async function readOn(panel, size) {

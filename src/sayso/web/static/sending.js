@@ -64,7 +64,10 @@ function problem(form, text) {
   const told = form.querySelector("[data-problem-text]");
   told.textContent = text;
   told.hidden = !text;
-  if (text && !canBeSeen(told)) told.scrollIntoView({ block: "center" });
+  if (!text || canBeSeen(told)) return;
+  told.scrollIntoView({ block: "center" });
+  // Something else may be under the finger now.
+  dispatchEvent(new Event("sayso:moved"));
 }
 
 function canBeSeen(element) {

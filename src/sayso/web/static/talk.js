@@ -277,7 +277,7 @@ function changeCard(message) {
   newer.prepend(...$$(":scope > [data-lost]", card));
   const focused = card.contains(document.activeElement);
   card.replaceWith(newer);
-  if (focused) (typing ? kept : newer).focus();
+  if (focused) (typing ? kept : newer).focus({ preventScroll: true });
   status(newer.dataset.state === "open" ? "" : (told?.textContent ?? ""));
 }
 
