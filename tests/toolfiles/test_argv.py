@@ -422,6 +422,24 @@ def test_paths_are_read_from_the_working_directory(project: Path) -> None:
     assert command(PATHS, {}, project).leads_to == {}, "where the person's own file says to work is theirs"
 
 
+@pytest.mark.parametrize("argument", ["working_directory", "file"])
+def test_where_a_link_leads_is_looked_at_once_and_noted_as_it_was_found(
+    project: Path, monkeypatch: pytest.MonkeyPatch, argument: str
+) -> None:
+    link, resolve = project / "inside", Path.resolve
+
+    def leads_elsewhere_at_once(path: Path, strict: bool = False) -> Path:
+        found = resolve(path, strict)
+        if path == link:
+            link.unlink()
+            link.symlink_to(project / "out")
+        return found
+
+    monkeypatch.setattr(Path, "resolve", leads_elsewhere_at_once)
+    made = command(PATHS, {argument: "inside"}, project)
+    assert list(made.leads_to.values()) == [os.path.realpath(project / "src")]
+
+
 @pytest.mark.parametrize("value", ["..", "/", "out", "none", "src/a.py", "~", "C:\\x"])
 def test_a_working_directory_outside_or_not_there_is_refused(project: Path, value: str) -> None:
     assert "working_directory" in refusal(PATHS, {"working_directory": value}, project)

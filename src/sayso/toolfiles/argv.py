@@ -53,9 +53,9 @@ def build_argv(
     """
     problems = list(check_arguments(leaf, arguments))
     given = completed(leaf, arguments)
-    cwd = _cwd(leaf, given, project)
+    cwd, leads_to = _cwd(leaf, given, project), dict[str, str]()
     if not problems:
-        problems = list(_astray(leaf, given, project=project, cwd=cwd, roots=roots))
+        problems = list(_astray(leaf, given, leads_to, project=project, cwd=cwd, roots=roots))
     if problems:
         raise InvalidInput(problems)
     line = command_line(leaf, given, folder)
@@ -70,7 +70,7 @@ def build_argv(
         synchronous=leaf.synchronous or given.get(EXECUTION_MODE.name) == SYNCHRONOUS,
         timeout_seconds=int(timeout) if isinstance(timeout, int | float) else None,
         before=tuple(line.before),
-        leads_to={path: os.path.realpath(cwd / path) for path in _paths(leaf, given)},
+        leads_to=leads_to,
     )
 
 
@@ -80,17 +80,27 @@ def _cwd(leaf: Leaf, given: Mapping[str, object], project: Path) -> Path:
 
 
 def _astray(
-    leaf: Leaf, given: Mapping[str, object], *, project: Path, cwd: Path, roots: Sequence[Path]
+    leaf: Leaf,
+    given: Mapping[str, object],
+    leads_to: dict[str, str],
+    *,
+    project: Path,
+    cwd: Path,
+    roots: Sequence[Path],
 ) -> Iterator[Problem]:
-    """Paths that lead out of the roots, and a working directory that is none."""
+    """Paths that lead out of the roots, and a working directory that is none. Where the others lead is noted in
+    `leads_to`: each is looked at once, because a link may lead elsewhere a moment later."""
     asked = given.get(WORKING_DIRECTORY.name)
-    reason = escapes(asked, base=project, roots=roots) if isinstance(asked, str) else ""
+    reason = ""
+    if isinstance(asked, str):
+        reason, leads_to["."] = _looked_at(asked, base=project, roots=roots)
     if not reason and not cwd.is_dir():
         reason = f"is {quoted(str(cwd))}, which is not a directory."
     if reason:
         yield Problem(path=WORKING_DIRECTORY.name, text=reason)
     for name, path in _path_arguments(leaf, given):
-        if reason := escapes(path, base=cwd, roots=roots):
+        reason, leads_to[path] = _looked_at(path, base=cwd, roots=roots)
+        if reason:
             yield Problem(path=name, text=reason)
 
 
@@ -104,28 +114,23 @@ def _path_arguments(leaf: Leaf, given: Mapping[str, object]) -> Iterator[tuple[s
             yield from ((f"{spec.name}[{index}]", str(item)) for index, item in enumerate(value))
 
 
-def _paths(leaf: Leaf, given: Mapping[str, object]) -> Iterator[str]:
-    if isinstance(given.get(WORKING_DIRECTORY.name), str):
-        yield "."
-    yield from (path for _, path in _path_arguments(leaf, given))
-
-
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|.*(^|[\\/])\.\.\\")
 
 
-def escapes(value: str, *, base: Path, roots: Sequence[Path]) -> str:
-    """Why `value`, read from `base`, may not be used; empty when it may. Links are followed, `..` is resolved."""
+def _looked_at(value: str, *, base: Path, roots: Sequence[Path]) -> tuple[str, str]:
+    """Why `value`, read from `base`, may not be used, empty when it may; and where it leads. Links are followed, `..`
+    is resolved."""
     if not value:
-        return "is empty. Give a path, or leave it out."
+        return "is empty. Give a path, or leave it out.", ""
     if os.name != "nt" and _WINDOWS.match(value):
-        return f"is {quoted(value)}, a Windows path, and this is not Windows. Give a path relative to {base}."
+        return f"is {quoted(value)}, a Windows path, and this is not Windows. Give a path relative to {base}.", ""
     if value.startswith("~"):
-        return f"is {quoted(value)}; `~` is not expanded. Give a path relative to {base}."
+        return f"is {quoted(value)}; `~` is not expanded. Give a path relative to {base}.", ""
     try:
         real = (base / value).resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        return f"is {quoted(value)}, which cannot be resolved ({error})."
+        return f"is {quoted(value)}, which cannot be resolved ({error}).", ""
     if any(real.is_relative_to(root.resolve()) for root in roots):
-        return ""
+        return "", str(real)
     allowed = " or ".join(str(root) for root in roots)
-    return f"is {quoted(value)}, which leads to {real}. It must stay inside {allowed}."
+    return f"is {quoted(value)}, which leads to {real}. It must stay inside {allowed}.", ""
