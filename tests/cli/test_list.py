@@ -108,10 +108,9 @@ def test_a_project_may_be_named_with_a_tilde_that_no_shell_has_expanded(home: Ho
 
 
 @pytest.mark.parametrize("command", [("list",), ("history",), ("log",), ("ops", "list")])
-def test_a_limit_that_is_far_too_large_is_refused(home: Home, command: tuple[str, ...]) -> None:
+def test_a_limit_beyond_what_a_store_can_count_to_is_none(home: Home, command: tuple[str, ...]) -> None:
     ran = home.run(*command, "--limit", "99999999999999999999")
-    assert ran.code == 2
-    assert "99999999999999999999 is not in the range" in ran.err
+    assert (ran.code, "Traceback" in ran.err) == (0, False)
 
 
 def test_a_limit_cuts_the_list_and_says_so(home: Home) -> None:

@@ -284,11 +284,17 @@ def test_the_plain_inbox_says_how_many_are_open_and_what_it_does_not_take(home: 
     for number in range(60):
         home.leave(confirm(f"Number {number}?"))
     with Terminal(home, "--plain", TERM="dumb") as terminal:
-        assert "60 are open. The first 50 of them:" in terminal.expect("Which one, 1 to 50?")
+        assert "60 are open. 1 to 50 of them:" in terminal.expect("Which one, 1 to 50?")
         for wrong in ("51", "yes", "y 1"):
             terminal.type(wrong)
             terminal.expect(f"{wrong} is none of these: it takes a number from 1 to 50.")
             assert "Number" not in terminal.expect("Which one, 1 to 50?")
+        terminal.reply("m shows more", "m")
+        rest = terminal.expect("Which one, 1 to 10?")
+        assert "60 are open. 51 to 60 of them:" in rest
+        assert "10) Number 59?" in rest
+        terminal.reply("m shows more", "m")
+        assert "60 are open. 1 to 50 of them:" in terminal.expect("Which one, 1 to 50?")
         terminal.type("q")
         assert terminal.end() == 0
 

@@ -231,6 +231,17 @@ def _file(word: str) -> Path:
     return path
 
 
+def _positive_in_click() -> Any:
+    import click
+
+    class Positive(click.IntRange):
+        def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+            """More than anybody has is as much as there is."""
+            return min(super().convert(value, param, ctx), MOST)
+
+    return Positive(min=1)
+
+
 def _in_click(name: str, **said: Any) -> Callable[[], Any]:
     def make() -> Any:
         import click
@@ -253,4 +264,4 @@ _ANY = ValueKind(str, str)
 PATH = ValueKind(Path, _in_click("Path", path_type=Path))
 EXISTING = ValueKind(_existing, _in_click("Path", path_type=Path, exists=True))
 FILE = ValueKind(_file, _in_click("Path", path_type=Path, exists=True, dir_okay=False))
-POSITIVE = ValueKind(_positive, _in_click("IntRange", min=1, max=MOST - 1))
+POSITIVE = ValueKind(_positive, _positive_in_click)

@@ -20,8 +20,9 @@ from sayso.desks import open_desks
 from sayso.errors import SaysoError
 
 _WISH = re.compile(r"(?P<wish>[nz]?)\s*(?P<number>[0-9]{1,4})")
+_MORE = ("m", "/m")
 _MOST = 50
-"""How many are listed: nobody listens to more."""
+"""How many are listed at a time: nobody listens to more."""
 
 
 def answer_line_by_line(config: Config) -> None:
@@ -31,32 +32,39 @@ def answer_line_by_line(config: Config) -> None:
     if not sees_all or any(os.environ.get(name) for name in IN_A_SHELL):
         show_inbox(config)
         return
+    first = 0
     while found := open_asks(config, None):
-        asks = found[:_MOST]
-        put(_how_many(len(found)))
+        first = first if first < len(found) else 0
+        asks = found[first : first + _MOST]
+        put(_how_many(len(found), first))
         put_numbered(asks)
-        line = _typed(len(asks))
+        line = _typed(len(asks), more=len(found) > _MOST)
         if line is None or line in ("q", "/q"):
             return
+        if line in _MORE:
+            first += _MOST
         _settle(config, asks, line)
     show_inbox(config)
 
 
-def _how_many(count: int) -> str:
+def _how_many(count: int, first: int) -> str:
     if count > _MOST:
-        return tr("{n} are open. The first {listed} of them:", n=count, listed=_MOST)
+        return tr("{n} are open. {first} to {last} of them:", n=count, first=first + 1, last=min(first + _MOST, count))
     return plural(count, "One is open:", "{n} are open:")
 
 
-def _typed(count: int) -> str | None:
+def _typed(count: int, *, more: bool) -> str | None:
     """What the person wants done, or nothing, or to leave. What is neither is said where it was typed: a list before it
     would move it off a small screen."""
     how = tr("A number opens it. With n before it you say no to it, with z it is snoozed for an hour: n 1, z 1.")
     put(flowing(how))
     forget_typed_ahead()
-    while (line := read_line(tr("Which one, 1 to {n}? Enter looks again, q leaves: ", n=count))) is not None:
+    which = tr("Which one, 1 to {n}? Enter looks again, q leaves: ", n=count)
+    if more:
+        which = tr("Which one, 1 to {n}? m shows more, Enter looks again, q leaves: ", n=count)
+    while (line := read_line(which)) is not None:
         typed = line.strip()
-        if typed in ("", "q", "/q") or _wish(typed, count):
+        if typed in ("", "q", "/q") or (more and typed in _MORE) or _wish(typed, count):
             return typed
         put(flowing(none_of_these(typed, count)))
         forget_typed_ahead()
