@@ -234,7 +234,7 @@ async def _run(command: Sequence[str], text: bytes, environment: dict[str, str])
     assert process.stdin
     try:
         await process.communicate(text)
-        # Before Python 3.11.4, that it was not read is complained of unless somebody asks how the pipe was closed.
+        # That it was not read, some Pythons (3.11.2 is one) complain of, unless somebody asks how the pipe was closed.
         with suppress(OSError):
             async with Patience(_CLOSING_SECONDS):
                 await asyncio.shield(process.stdin.wait_closed())

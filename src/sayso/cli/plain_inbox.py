@@ -43,7 +43,8 @@ def answer_line_by_line(config: Config) -> None:
             return
         if line in _MORE:
             first += _MOST
-        _settle(config, asks, line)
+        else:
+            _settle(config, asks, line)
     show_inbox(config)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Request, expect
@@ -44,12 +45,18 @@ def test_a_conversation_goes_on_where_its_stream_has_died(stage: Stage, page: Pa
     expect(page.locator("#turn-1 .spoken")).to_have_text("Here I am")
 
 
-def test_changes_are_shown_where_the_stream_has_died(stage: Stage, page: Page) -> None:
-    directory = stage.projects.of(USER, project := stage.project("changed-unheard")).directory
+def about_to_change(stage: Stage, name: str) -> tuple[Path, str]:
+    """The folder and the conversation of an agent that changes a file once it may go on."""
+    directory = stage.projects.of(USER, project := stage.project(name)).directory
     directory.rmdir()
     new_repository(directory, shop_py="one\n")
     conversation = stage.visitor().start(project, "say Ready", "wait go", "shell echo two > shop.py", "tool Bash {}")
     stage.until_true(lambda: stage.texts(stage.latest(conversation)) == ["Ready"])
+    return directory, conversation
+
+
+def test_changes_are_shown_where_the_stream_has_died(stage: Stage, page: Page) -> None:
+    directory, conversation = about_to_change(stage, "changed-unheard")
     # What the stream begins with has the page look once.
     with page.expect_event(
         "requestfinished", lambda request: request.resource_type == "fetch" and "changes" in request.url
@@ -93,11 +100,7 @@ def test_who_is_signed_out_is_told_so_and_the_stream_is_not_tried_again(stage: S
 
 
 def test_a_look_at_what_has_changed_that_fails_is_made_again(stage: Stage, page: Page) -> None:
-    directory = stage.projects.of(USER, project := stage.project("changed-unseen")).directory
-    directory.rmdir()
-    new_repository(directory, shop_py="one\n")
-    conversation = stage.visitor().start(project, "say Ready", "wait go", "shell echo two > shop.py", "tool Bash {}")
-    stage.until_true(lambda: stage.texts(stage.latest(conversation)) == ["Ready"])
+    directory, conversation = about_to_change(stage, "changed-unseen")
     page.goto(f"/talk/{conversation}/changes")
     page.route("**/changes", lambda route: route.abort())
     with page.expect_event("requestfailed", lambda request: "changes" in request.url):
