@@ -4,6 +4,7 @@ public, so never to this machine or to a network behind it.
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -19,12 +20,28 @@ if TYPE_CHECKING:
     import ssl
 
 LONGEST_ADDRESS = 2048
-_OURS = ("localhost", "local", "internal")
+_NAME = re.compile(r"(?:[a-z0-9_-]+\.)+(?P<last>[a-z][a-z0-9-]*)")
+"""Not `127.1` either, nor `10.0.0x8`: a system takes them for addresses, and no domain begins with a digit."""
+_NO_DOMAIN = re.compile(
+    "alt|arpa|corp|example|home|internal|intranet|invalid|lan|local|localdomain|localhost|mail|onion|private|test"
+)
+"""What the special-use names of IANA end in (RFC 6761 and after), and names that networks use for themselves: nothing
+of the whole internet is called so, a resolver of a network may well know it."""
 _UNICAST_6 = ip_network("2000::/3")
+_NOT_GLOBAL = tuple(
+    ip_network(block)
+    for block in (
+        "168.63.129.16/32",  # what Azure tells its machines
+        "192.0.0.0/24",  # of protocols, and what Oracle tells its machines
+        "192.88.99.0/24",  # relays of 6to4
+        "2001::/23",  # of protocols, Teredo among them
+        "2002::/16",  # 6to4, which leads to an IPv4 address that it holds
+        "3fff::/20",  # for documents
+    )
+)
+"""What passes as global, by its form or for a Python that is older than the registry. No service is behind one."""
 _NAT64 = ip_network("64:ff9b::/96")
 """What a network without IPv4 makes of an IPv4 address, which is the last four bytes of it."""
-_TUNNELS = (ip_network("2001::/32"), ip_network("2002::/16"))
-"""Teredo and 6to4, which lead to an IPv4 address that they hold. No service is behind one."""
 _ANY_PORT = 9
 
 
@@ -41,13 +58,8 @@ def may_be_called(url: str) -> bool:
     try:
         return is_public(host)
     except ValueError:
-        return _is_public_name(host)
-
-
-def _is_public_name(host: str) -> bool:
-    """Not `127.1` either, nor `10.0.0x8`: a system takes them for addresses, and no domain begins with a digit."""
-    last = host.rpartition(".")[2]
-    return "." in host and last not in _OURS and not last[:1].isdigit()
+        name = _NAME.fullmatch(host)
+        return name is not None and not _NO_DOMAIN.fullmatch(name["last"])
 
 
 def is_public(address: str) -> bool:
@@ -56,8 +68,10 @@ def is_public(address: str) -> bool:
     if isinstance(found, IPv6Address):
         if found in _NAT64:
             return is_public(str(IPv4Address(found.packed[-4:])))
-        if found not in _UNICAST_6 or any(found in tunnel for tunnel in _TUNNELS):
+        if found not in _UNICAST_6:
             return False
+    if any(found in block for block in _NOT_GLOBAL):
+        return False
     return found.is_global and not found.is_multicast and not is_of_this_machine(str(found))
 
 
