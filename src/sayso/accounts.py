@@ -142,6 +142,10 @@ class Accounts:
         row = self._store.one("link", hash=_hash(link))
         return str(row["user_name"]) if row and row["used_at"] is None and row["expires_at"] > self._clock() else ""
 
+    def was_made(self, link: str) -> bool:
+        """Whether this is a link of ours, though it may be used or too old. One is known for a while after its life."""
+        return self._store.one("link", hash=_hash(link)) is not None
+
     def redeem(self, link: str, device: str = "") -> str:
         """Sign in by a link: the secret of a new session. A used or expired link is refused, without a write."""
         secret = _new_secret(32)

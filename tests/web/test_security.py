@@ -12,6 +12,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -263,6 +264,16 @@ def test_after_ten_wrong_links_a_minute_no_wrong_one_is_taken_and_a_good_one_sti
         assert refused.status == 429
         assert 0 < int(refused.headers["retry-after"]) <= 61
         assert redeem(house, house.accounts.make_link(USER)).status == 303
+
+
+def test_a_good_link_that_is_opened_many_times_at_once_counts_as_no_wrong_one() -> None:
+    with new_house() as house, ThreadPoolExecutor(max_workers=12) as thumbs:
+        link = house.accounts.make_link(USER)
+        opened = [reply.status for reply in thumbs.map(lambda _: redeem(house, link), range(12))]
+        assert sorted(opened) == [303] + [403] * 11
+        assert [redeem(house, "guess").status for _ in range(10)] == [403] * 10
+        assert redeem(house, "guess").status == 429
+        assert redeem(house, link).status == 403, "it is told that it has been used"
 
 
 def test_the_session_cookie_is_strict_and_out_of_reach(house: House) -> None:

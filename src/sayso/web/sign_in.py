@@ -53,7 +53,7 @@ async def sign_in(request: Request) -> Response:
     try:
         secret = await site.do(site.accounts.redeem, link, device_of(request))
     except SignInRefused as error:
-        return _refused(request, str(error))
+        return await _refused(request, link, str(error))
     # Who has used a good link learns the path below which the page is.
     below = "" if is_home(request) else await site.do(site.accounts.private_path, user)
     response = RedirectResponse(below + next_path, 303)
@@ -117,7 +117,7 @@ async def _way_home(request: Request, link: str, next_path: str) -> Response | N
     if site.secure and not is_home(request):
         # A name without TLS of a page whose cookies need it.
         if not user:
-            return _refused(request, LINK_REFUSED)
+            return await _refused(request, link, LINK_REFUSED)
         home = site.config.web_url.rstrip("/")
     else:
         home = await site.do(home_elsewhere, request, user) if user else ""
@@ -126,22 +126,20 @@ async def _way_home(request: Request, link: str, next_path: str) -> Response | N
     return page(request, "way.html", to=f"{home}/sign-in?{urlencode({'link': link, 'next': next_path})}")
 
 
-def _refused(request: Request, problem: str) -> Response:
-    """What a wrong link gets. A good one never comes here, however many wrong ones others have tried."""
-    failures, client = _failures(request), _client(request)
-    if seconds := failures.wait(client):
-        raise HTTPException(429, f"Too many attempts. Try again in {seconds} seconds.", {"Retry-After": str(seconds)})
-    failures.note(client)
+async def _refused(request: Request, link: str, problem: str) -> Response:
+    """What a link gets that lets nobody in. A good one never comes here, however many wrong ones others have tried; and
+    one that was good guesses nothing: a hasty thumb opens it more than once."""
+    if not await site_of(request).do(site_of(request).accounts.was_made, link):
+        _note_guess(request)
     return _form(request, link="", problem=problem, status=403)
 
 
-def _client(request: Request) -> str:
-    return request.client.host if request.client else ""
-
-
-def _failures(request: Request) -> Failures:
+def _note_guess(request: Request) -> None:
     failures: Failures = request.app.state.failures
-    return failures
+    client = request.client.host if request.client else ""
+    if seconds := failures.wait(client):
+        raise HTTPException(429, f"Too many attempts. Try again in {seconds} seconds.", {"Retry-After": str(seconds)})
+    failures.note(client)
 
 
 _BROWSERS = (
