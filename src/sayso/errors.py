@@ -13,7 +13,7 @@ SaysoError                      exit code 1
 ├── StoreNotEmpty               1   a backup would take the place of what is there
 ├── WaitEnded                   6   the ask is still open, but this wait is over
 ├── SpawnerUnavailable          8   no command can be started now, or the server lets go of those that run
-├── ToolUnavailable             8   the program of a tool is not there; the text says how to install it
+├── ToolUnavailable             8   the program of a tool, or an agent, is not there; the text says how to install it
 ├── SandboxUnavailable          8   this machine cannot enforce the sandbox of a command, so it was not run
 ├── NoClient                    1   standard input or output is closed, so no MCP client can be there
 ├── ProtocolError               1   a message that the protocol does not allow, or that an MCP client refused
@@ -272,7 +272,7 @@ class CannotListen(SaysoError):
 
 
 class ToolUnavailable(SaysoError):
-    """The program of a tool is not there."""
+    """The program of a tool, or an agent, is not there."""
 
     exit_code = 8
 

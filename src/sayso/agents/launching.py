@@ -20,12 +20,13 @@ from sayso.brought import BroughtFile, brought
 from sayso.clients import RUN_VARIABLE
 from sayso.config import Config
 from sayso.dialects import promptmanager
-from sayso.errors import NotTrusted, RelayFileError
+from sayso.errors import NotTrusted, RelayFileError, ToolUnavailable
 from sayso.files import replace_file
 from sayso.running import speaking
 from sayso.running.environment import Environments
 from sayso.running.folder import Status, end_leftovers, is_running, wait
 from sayso.running.launch import Launch
+from sayso.running.program import find
 from sayso.running.spawner import Spawner
 from sayso.store import Store
 from sayso.text import spelt_out
@@ -68,6 +69,14 @@ class Launcher:
         if not program or shutil.which(program):
             return bool(program)
         return bool(shutil.which(program, path=self._environments.for_project(project.directory).get("PATH", "")))
+
+    def check_there(self, project: Project) -> None:
+        """ToolUnavailable where that program is not there; it says where it was looked for, and how to install it."""
+        agent, folder = AGENTS[project.options.agent], project.directory
+        try:
+            find(program_of(project.options, self._config), self._environments.for_project(folder), str(folder))
+        except OSError as error:
+            raise ToolUnavailable(f"{agent.label} could not be started: {error} {agent.install}") from error
 
     def check_trust(self, run: Run, kept_out: Sequence[BroughtFile]) -> None:
         """NotTrusted where nothing would keep the agent from loading it."""

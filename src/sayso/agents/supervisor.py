@@ -129,6 +129,10 @@ class RunSupervisor:
         """Whether the program of its agent is there."""
         return self._launcher.finds(project)
 
+    def check_there(self, project: Project) -> None:
+        """ToolUnavailable where it is not."""
+        self._launcher.check_there(project)
+
     def _waiting_agent(self, conversation: str, user: str) -> tuple[str, str]:
         """The token and the line of the agent that waits for the next message of a conversation; empty without one."""
         before = self.runs.turns(conversation, user)[-1]

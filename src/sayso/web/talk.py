@@ -36,6 +36,7 @@ from sayso.errors import (
     RunGoesOn,
     RunHasEnded,
     SaysoError,
+    ToolUnavailable,
     TooManyRuns,
     TreeUnavailable,
 )
@@ -95,13 +96,14 @@ async def begin(request: Request) -> Response:
     supervisor, prompt = supervisor_of(request), fields.one("prompt")
     try:
         project = await project_of(request, visitor, fields.one("project"))
+        await site_of(request).read(supervisor.check_there, project)
         offers = await offers_in(request, project)
         choices = _begun_with(project, offers, fields)
         choices = replace(choices, directory=await _place(request, project, fields))
         pictures = pictures_in(fields, AGENTS[project.options.agent].label, offers)
         attempt = visitor.attempt(fields.one("attempt"))
         run = await supervisor.start(project, checked(prompt), attempt=attempt, choices=choices, pictures=pictures)
-    except (InvalidInput, NotFound, TooManyRuns, TreeUnavailable) as error:
+    except (InvalidInput, NotFound, ToolUnavailable, TooManyRuns, TreeUnavailable) as error:
         if SCRIPT in request.headers:
             return as_data(error)
         return await _overview(request, visitor, refused=error, given=fields)
@@ -396,8 +398,9 @@ async def _latest(request: Request, visitor: Visitor, conversation: str) -> Run 
 
 
 async def project_of(request: Request, visitor: Visitor, given: str) -> Project:
-    number = int(given) if given.isdecimal() and len(given) < 18 else 0
-    return await site_of(request).do(supervisor_of(request).projects.of, visitor.user, number)
+    if not given.isdecimal() or len(given) >= 18:
+        raise InvalidInput([Problem(path="project", text=f"is {given[:50]!r}. Choose one of your projects.")])
+    return await site_of(request).do(supervisor_of(request).projects.of, visitor.user, int(given))
 
 
 def pictures_in(fields: Fields, agent: str, offers: Offers) -> tuple[Picture, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -68,6 +69,28 @@ def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere
     expect(page.get_by_label("Go on")).to_have_value("first tab")
     page.goto("/talk")
     expect(page.get_by_label("What should it do?")).to_have_value("")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_an_agent_that_is_not_installed_is_said_to_be_missing_and_what_was_written_stays(
+    stage: Stage, sign_in: SignIn, script: bool
+) -> None:
+    user = f"grace{script}"
+    stage.project("missing", owner=user, agent="codex")
+    page = sign_in(user=user, java_script_enabled=script)
+    expect(page.get_by_label("Project")).to_have_value(re.compile("^[0-9]+$"))
+    page.get_by_label("What should it do?").fill("A long and careful message")
+    page.get_by_role("button", name="Start").click()
+    told = page.get_by_role("alert")
+    # Which program, where it was looked for, and what to do.
+    expect(told).to_contain_text("Codex could not be started: command: 'codex' was not found on PATH (/")
+    expect(told).to_contain_text("Install it with `npm install -g @openai/codex`, or set codex_command")
+    expect(page.get_by_label("What should it do?")).to_have_value("A long and careful message")
+    if script:
+        page.reload()
+        expect(page.get_by_label("What should it do?")).to_have_value("A long and careful message")
+    refused = stage.visitor(user).post("/talk", prompt="To no project")
+    assert (refused.status, "project: is &#39;&#39;. Choose one of your projects." in refused.text) == (422, True)
 
 
 def test_half_a_name_survives_a_reload_and_what_was_renamed_is_forgotten(stage: Stage, sign_in: SignIn) -> None:
