@@ -178,6 +178,7 @@ def _environment() -> Environment:
         "how_many": wording.how_many,
         "standing": wording.standing,
         "settled_by": wording.settled_by,
+        "too_late": wording.too_late,
         "handover": wording.handover,
         "reading_side": wording.reading_side,
         "answering_side": wording.answering_side,

@@ -19,6 +19,7 @@ from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.sessions import Visitor, required_browser, sent_form
 from sayso.web.site import Site, site_of
+from sayso.web.wording import too_late
 
 _DAY = timedelta(days=1)
 END = "end"
@@ -55,6 +56,8 @@ async def _changed(site: Site, visitor: Visitor, asks: list[Ask], fields: Fields
     if wanted == END:
         for ask in asks:
             await site.do(site.desk.wake, ask.id, visitor.user)
+        if len(asks) == 1 and not asks[0].state.answerable:
+            raise HTTPException(409, too_late(asks[0], visitor.user))
         return RedirectResponse("/snoozed" if fields.one("listed") else "/", 303)
     until = _until(wanted, fields.one("morning"))
     for ask in asks:

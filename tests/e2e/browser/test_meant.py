@@ -423,7 +423,7 @@ def test_a_yes_that_was_given_up_never_counts_however_late_it_comes(house: House
     page.get_by_role("button", name="Yes").click()
     expect(page.get_by_role("button", name="No")).to_be_disabled()
     tunnel.wait_out()
-    expect(page.get_by_role("alert")).to_contain_text("Not sent. It did not arrive.")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent. It did not arrive. Press again to send it.")
     expect(page.get_by_role("button", name="Yes")).to_be_enabled()
     refused = tunnel.late_arrival()
     assert (refused.status, "called it off" in refused.text) == (409, True)

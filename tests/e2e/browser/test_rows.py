@@ -11,7 +11,7 @@ from tests.e2e.clients.process import wait_until
 from tests.web.house import USER, WAIT, House, answers_of, confirm, select
 
 from sayso.asks.draft import Draft, to_json
-from sayso.asks.model import Ask, Asker, Settler, State
+from sayso.asks.model import CLIENT_FORM, Ask, Asker, Settler, State
 
 UNDO = 5_100
 """Milliseconds after which nothing can be undone any more."""
@@ -190,6 +190,56 @@ def test_an_answer_that_is_held_keeps_its_undo_when_its_row_goes(house: House, s
     page.clock.run_for(2 * UNDO)
     expect(held).to_have_count(0)
     assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_an_answer_that_somebody_gives_first_ends_the_undo_of_another_at_once(house: House, sign_in: SignIn) -> None:
+    asks = [house.ask(confirm(f"Drop table {name}?")) for name in ("one", "two", "three", "four")]
+    page, sent = inbox(sign_in, **PHONE), list[str]()
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    stop_the_clock(page)
+    grace, held = Settler(person="grace", surface="terminal"), page.locator("[data-held-of]")
+    row_of(page, "table one?").get_by_role("button", name="Yes").tap()
+    expect(held).to_contain_text("Yes: sent in 5 seconds")
+    house.desk.reject(asks[0].id, "", grace)
+    expect(held).to_contain_text("Yes: Not sent. It was rejected by grace in the terminal already.")
+    expect(held.get_by_role("button")).to_have_count(0)
+    page.clock.run_for(2 * UNDO)
+    expect(held).to_have_count(0)
+    row_of(page, "table two?").get_by_role("button", name="No").tap()
+    house.desk.withdraw(asks[1].id, Settler(person="", surface=CLIENT_FORM), "answered there")
+    expect(held).to_contain_text("No: Not sent. It was withdrawn through claude-code's own form already.")
+    page.clock.run_for(2 * UNDO)
+    # Of several, one that is left can still be rejected.
+    page.get_by_role("button", name="Select").tap()
+    for name in ("three", "four"):
+        row_of(page, f"table {name}?").locator("> a").tap()
+    page.clock.run_for(STILL)
+    page.get_by_role("button", name="Reject all 2").tap(position={"x": 5, "y": 20})
+    house.desk.reject(asks[2].id, "", grace)
+    expect(row_of(page, "table three?")).to_have_count(0)
+    expect(held).to_contain_text("Reject all 2: sent in 5 seconds")
+    house.desk.reject(asks[3].id, "", grace)
+    expect(held).to_contain_text("Reject all 2: Not sent. None of these is open any more.")
+    page.clock.run_for(2 * UNDO)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert not [url for url in sent if "/asks/" in url]
+
+
+def test_a_press_in_a_row_that_did_not_arrive_is_not_said_to_have_been_written(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(select("Pressed in a tunnel?", "Yes", "No"))
+    page = inbox(sign_in, **PHONE)
+    row = row_of(page, "Pressed in a tunnel?")
+    page.route(re.compile("/asks/[0-9a-f]+$"), lambda route: route.abort())
+    row.get_by_role("button", name="Yes").tap()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    page.clock.fast_forward(UNDO)
+    expect(row.get_by_role("alert")).to_have_text("Not sent. It did not arrive. Press again to send it.")
+    page.unroute_all()
+    stop_the_clock(page)
+    row.get_by_role("button", name="Yes").tap()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    page.clock.run_for(UNDO)
+    assert answers_of(settled(house, ask))[0].chosen == ("option 0",)
 
 
 def test_who_leaves_the_page_has_not_undone_the_answer(house: House, sign_in: SignIn) -> None:

@@ -52,6 +52,17 @@ def test_z_puts_the_row_off_until_it_is_undone_or_shown_again(house: House, sign
     assert house.desk.snoozed(USER) == []
 
 
+def test_what_was_settled_while_it_was_put_off_is_not_said_to_be_back(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text("Later, or never?"))
+    page = sign_in()
+    for key in ("j", "z", "2"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    house.desk.reject(ask.id, "", Settler(person="grace", surface="terminal"))
+    page.keyboard.press("u")
+    expect(page.locator("[data-held]")).to_have_text("It was rejected by grace in the terminal already.")
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_a_page_puts_its_ask_off_and_says_so(house: House, sign_in: SignIn, script: bool) -> None:
     ask = house.ask(text("Which name?"))

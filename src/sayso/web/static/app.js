@@ -2,6 +2,7 @@
 // Every page works without this file.
 
 const { $, $$, element, AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, deliver } = sayso;
+const { isEmpty, notKnownYet, didNotArrive } = sayso;
 const { SILENCE, LATE, newStream, openWhileVisible, showAway, showSignedOut } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
 const NAME = `sayso:${user}`;
@@ -40,6 +41,7 @@ function takeIn({ asks, rows, mark, more, snoozed }) {
   followAsk();
   followRule();
   followCrowd();
+  followHeld();
   if (fresh.length) announce(fresh);
   fetchSoon();
 }
@@ -274,15 +276,18 @@ function holdAnswer(row, form, button) {
     uncovered(form);
   };
   const send = async () => ((await answerInRow(answer)) ? "Sent" : "Not sent");
-  holdBack({ asks: [ask], form, label: answer.label, question: answer.question, send, undo });
+  const tooLate = (why) => tellInRow(form, why);
+  holdBack({ asks: [ask], form, label: answer.label, question: answer.question, send, undo, tooLate });
   $("[data-lock]", form).disabled = true;
   button.ariaPressed = "true";
 }
 
-// What is said of these asks is sent in five seconds, unless it is undone: `send` says how that went.
-function holdBack({ asks, form, label, question, send, undo }) {
+// What is said of these asks is sent in five seconds, unless it is undone: `send` says how that went. Where none of them is
+// open any more before that, nothing is sent.
+function holdBack({ asks, form, label, question, send, undo, tooLate = () => {} }) {
   const bar = heldBar(asks[0], label, question);
   const [since, answered] = [performance.now(), tapped];
+  const ended = new Set();
   let over = false;
   const end = () => {
     over = true;
@@ -291,11 +296,18 @@ function holdBack({ asks, form, label, question, send, undo }) {
     if (bar.contains(document.activeElement)) rowLink(asks[0])?.focus({ preventScroll: true });
     $("button", bar).remove();
   };
-  const letGo = (told) => {
+  const letGo = (told, after) => {
     for (const ask of asks) held.delete(ask);
     offerInRows();
     tellHeld(bar, told);
-    leaveSoon(bar);
+    leaveSoon(bar, after);
+  };
+  const hasEnded = (ask, why) => {
+    ended.add(ask);
+    if (over || ended.size < asks.length) return;
+    end();
+    letGo(`Not sent. ${asks.length > 1 ? "None of these is open any more." : why}`, UNDO_WITHIN);
+    tooLate(why);
   };
   const sendNow = async () => {
     if (over) return;
@@ -309,13 +321,25 @@ function holdBack({ asks, form, label, question, send, undo }) {
     // The second tap of the one that answered is no Undo. Anywhere else it is meant, however quick: it says no yes.
     if (event.detail && performance.now() - since < DOUBLE_TAP && isNear(event, answered)) return;
     end();
-    letGo("Undone. Nothing was sent.");
+    letGo(`Undone. Nothing was sent.${ended.size ? ` Not open any more: ${ended.size} of ${asks.length}.` : ""}`);
     undo();
   });
-  for (const ask of asks) held.set(ask, { form, send: sendNow });
+  for (const ask of asks) held.set(ask, { form, send: sendNow, hasEnded });
   offerInRows();
   $("[data-held]").append(bar);
   bar.focus({ preventScroll: true });
+}
+
+// One that is not in the list is over, or snoozed, or one of many: its page knows.
+function followHeld() {
+  for (const [ask, { hasEnded }] of held) if (!known.asks.some(([id]) => id === ask)) lookWhetherEnded(ask, hasEnded);
+}
+
+async function lookWhetherEnded(ask, hasEnded) {
+  // Where it cannot be seen, the server says so once the answer is sent.
+  const page = await pageAt(`asks/${ask}`).catch(() => document);
+  const over = $("[data-ended]", page);
+  if (over) hasEnded(ask, over.dataset.ended);
 }
 
 const isNear = ({ clientX, clientY }, place) => place !== null && Math.hypot(clientX - place.x, clientY - place.y) < FINGER;
@@ -375,12 +399,14 @@ async function answerInRow(answer) {
   $("[data-lock]", form).disabled = false;
   const taken = await sendFromRow(answer);
   button.ariaPressed = null;
-  if (taken) {
-    const told = element('<p class="row-decided" role="status"></p>');
-    told.textContent = `Sent: ${label}`;
-    form.replaceWith(told);
-  }
+  if (taken) tellInRow(form, `Sent: ${label}`);
   return taken;
+}
+
+function tellInRow(form, text) {
+  const told = element('<p class="row-decided" role="status"></p>');
+  told.textContent = text;
+  form.replaceWith(told);
 }
 
 // Whether it was taken. Where it was not, that is said also when its row or the page is gone by then.
@@ -699,11 +725,6 @@ function forgetProblem(question) {
   if (!$("[data-problems] li")) $("[data-problems]")?.remove();
 }
 
-function isEmpty(form) {
-  const marked = $("input:is([type=radio], [type=checkbox]):checked, [data-attached] > li", form);
-  return !marked && !$$("textarea", form).some(({ value }) => value.trim());
-}
-
 function keepSoon(form) {
   clearTimeout(draft.timer);
   draft.timer = setTimeout(() => keepNow(form), 500);
@@ -862,7 +883,7 @@ function unlock(form) {
 
 async function findOut(form, attempt) {
   lock(form);
-  tell(form, UNKNOWN, "The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.");
+  tell(form, UNKNOWN, notKnownYet(form));
   const key = draftKey();
   const { fate } = await fateOf(attempt);
   if (fate === "signed out") return tell(form, UNKNOWN, SIGN_IN_AGAIN);
@@ -875,7 +896,7 @@ async function findOut(form, attempt) {
   unlock(form);
   localStorage.setItem(key, entered(form));
   keepSoon(form);
-  tell(form, "Not sent.", "It did not arrive. What you entered is still here; send it again.");
+  tell(form, "Not sent.", didNotArrive(form));
 }
 
 async function lookUntilSeen(form) {

@@ -44,17 +44,21 @@ async function fateOf(attempt) {
 
 // A form that is being sent takes nothing more, and says so.
 
+const labels = new WeakMap(); // what stood on the buttons that say "Sending…"
+
 function lockForm(form, button) {
   if (button) {
-    button.dataset.label = button.textContent;
+    labels.set(button, [...button.childNodes]);
+    button.dataset.label = "";
     button.textContent = "Sending…";
   }
   form.querySelector("[data-lock]").disabled = true;
 }
 
 function unlockForm(form) {
-  for (const button of [...form.elements].filter((one) => one.dataset.label)) {
-    button.textContent = button.dataset.label;
+  for (const button of [...form.elements].filter((one) => labels.has(one))) {
+    button.replaceChildren(...labels.get(button));
+    labels.delete(button);
     delete button.dataset.label;
   }
   form.querySelector("[data-lock]").disabled = false;
@@ -117,12 +121,23 @@ async function takeUp(form) {
 
 const NOT_KNOWN = "It is not known whether this arrived.";
 
+// Nothing but a press, where no field has anything in it.
+function isEmpty(form) {
+  const marked = form.querySelector("input:is([type=radio], [type=checkbox]):checked, [data-attached] > li");
+  return !marked && ![...form.querySelectorAll("textarea")].some(({ value }) => value.trim());
+}
+
+// How what was sent with a form is told of, with a word on what was entered in it.
+const notKnownYet = (form) => `The server cannot be reached. This page finds out as soon as it can${isEmpty(form) ? "." : "; what you entered is kept here."}`;
+const sendAgain = (form) => (isEmpty(form) ? "Press again to send it." : "What you entered is still here; send it again.");
+const didNotArrive = (form) => `It did not arrive.${form.isConnected ? ` ${sendAgain(form)}` : ""}`;
+
 async function found(form, attempt) {
-  problem(form, `${NOT_KNOWN} The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.`);
+  problem(form, `${NOT_KNOWN} ${notKnownYet(form)}`);
   const { fate, made } = await fateOf(attempt);
   if (fate !== "signed out") noteUnknown(form.dataset.keep, "");
   const signIn = `${NOT_KNOWN} You are signed out. Sign in again in another tab, then reload this one.`;
-  problem(form, { taken: "", "signed out": signIn }[fate] ?? "Not sent. It did not arrive. What you entered is still here; send it again.");
+  problem(form, { taken: "", "signed out": signIn }[fate] ?? `Not sent. ${didNotArrive(form)}`);
   return { fate, made };
 }
 
@@ -138,4 +153,4 @@ async function refusal(reply) {
   }
 }
 
-Object.assign(sayso, { AGAIN, pause, reach, newAttempt, fateOf, unknown, noteUnknown, takeUp, lockForm, unlockForm, problem, deliver, refusal });
+Object.assign(sayso, { AGAIN, pause, reach, newAttempt, fateOf, unknown, noteUnknown, takeUp, lockForm, unlockForm, problem, deliver, refusal, isEmpty, notKnownYet, didNotArrive });
