@@ -615,6 +615,49 @@ def _places(page: Page) -> list[int]:
     return [told.index(part) for part in parts]
 
 
+IN_ITS_LINE = """() => {
+  const [line, words] = [...document.querySelectorAll(".status-line, .status-line .at-work")]
+    .map((one) => one.getBoundingClientRect());
+  return words.right <= line.right && words.bottom <= line.bottom + 1 && line.right <= innerWidth;
+}"""
+AT_ITS_MIDDLE = """one => {
+  const { left, width, top, height } = one.getBoundingClientRect();
+  return one.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (320, 640), (1280, 860)])
+def test_what_steers_an_agent_covers_neither_the_field_nor_send_nor_how_it_stands(
+    stage: Stage, sign_in: SignIn, size: tuple[int, int]
+) -> None:
+    width, height = size
+    is_phone = width < 500
+    page = sign_in(**{**(PHONE if is_phone else {}), "viewport": {"width": width, "height": height}})
+    conversation = begin(page, stage.project("plain", ask_user=False), f"wait {stage.folder / 'never'}")
+    field, send = page.get_by_label("Go on"), page.get_by_role("button", name="Send", exact=True)
+    field.fill("Something more to do, please")
+    expect(page.get_by_role("button", name="Queue")).to_be_visible()
+    expect(page.locator("[data-status]")).to_contain_text("Claude is at work")
+    assert page.evaluate(IN_ITS_LINE)
+    fold = page.locator("details.choices > summary")
+    before = fold.bounding_box()
+    fold.click()
+    panel, stop = page.locator("details.choices > form"), page.get_by_role("button", name="Stop Claude")
+    expect(panel).to_be_in_viewport(ratio=1)
+    # A second tap in the same place stops nothing.
+    assert not is_phone or fold.bounding_box() == before
+    assert page.evaluate(IN_ITS_LINE)
+    for usable in (field, send, stop, page.get_by_role("button", name="Queue")):
+        assert usable.evaluate(AT_ITS_MIDDLE)
+        assert usable.evaluate("one => one.scrollWidth <= one.clientWidth")
+    stop.click()
+    stage.ended(conversation)
+    expect(panel).to_be_hidden()
+    expect(page.locator("[data-status]")).to_contain_text("Ready for your next message")
+    assert send.evaluate(AT_ITS_MIDDLE)
+    expect(field).to_have_value("Something more to do, please")
+
+
 def test_what_waits_out_of_view_is_told_of_and_a_button_leads_there(stage: Stage, sign_in: SignIn) -> None:
     page, go = sign_in(**PHONE), stage.folder / "go-below"
     long = "say " + "\\n\\n".join(f"Line {number}" for number in range(100))

@@ -6,7 +6,7 @@ const { $, $$, element, newStream, openWhileVisible, showAway, reach, fateOf, un
 const talk = $("[data-talk]");
 const compose = $("[data-compose]", talk);
 const [head, dock] = [$("[data-pinned=top]", talk), $("[data-pinned=bottom]", talk)];
-const stops = $("[data-stops]", talk);
+const [stops, choices] = [$("[data-stops]", talk), $(".choices", talk)];
 const NEAR = 160;
 const MARGIN = 16;
 
@@ -429,6 +429,7 @@ talk.addEventListener("submit", async (event) => {
     delete form.dataset.unheard;
     if (reply.ok && form.dataset.keep) leave(form);
     else if (reply.ok && form.closest(".choices")) chosen(form);
+    else if (reply.ok && form.matches(".stop")) choices.open = false;
     else if (!reply.ok && teller === form) problem(form, await refusal(reply));
   } catch {
     form.dataset.unheard = "";
