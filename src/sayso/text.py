@@ -59,6 +59,11 @@ def is_read_from_the_right(text: str) -> bool:
     return not text.isascii() and re.search(FROM_THE_RIGHT, text) is not None
 
 
+def isolated(text: str) -> str:
+    """The words of others for a sentence of ours on a page: read from their own side, and nothing beside them moves."""
+    return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}" if is_read_from_the_right(text) else text
+
+
 def exact_diff(diff: str) -> str:
     """The same of a diff, in which also blanks that change are seen: the last one at the end of a changed line, and
     every one but the plain space in lines that differ in nothing else."""

@@ -53,7 +53,7 @@ def test_the_list_has_what_runs_first_and_tells_how_the_others_ended(house: Hous
     rows = re.findall(r'data-operation="(\w+)"', browser.get("/commands").text)
     assert rows[:3] == [running.id, fine.id, failed.id]
     page = browser.get("/commands").text
-    for words in ("npm run build", "Running", "cargo test --all", "exit code 101", "Succeeded", "in shop"):
+    for words in ("npm run build", "Running", "cargo test --all", "exit code 101", "Succeeded", "in <bdi>shop</bdi>"):
         assert words in page
 
 

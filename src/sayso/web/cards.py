@@ -15,7 +15,7 @@ from sayso.asks.model import CLIENT_FORM, Ask, Away, Question, State
 from sayso.dialects import relay
 from sayso.permissions.action import AllowScope
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
-from sayso.text import one_line
+from sayso.text import isolated, one_line
 from sayso.web import wording
 from sayso.web.permission_card import how_long
 
@@ -90,10 +90,8 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
             return Card(state="closed", text=f"{agent} {_LET_GO[since]} before anybody decided")
         case State.EXPIRED:
             return Card(state="closed", text="Nobody decided in time" if ask.is_permission else "Question expired")
-    reason = ask.outcome.reason if ask.outcome else ""
-    return Card(
-        state="closed", text=f"You {ask.state} this" + (f": {one_line(reason, _SAID_CHARACTERS)}" if reason else "")
-    )
+    reason = isolated(one_line(ask.outcome.reason, _SAID_CHARACTERS)) if ask.outcome else ""
+    return Card(state="closed", text=f"You {ask.state} this" + (f": {reason}" if reason else ""))
 
 
 def _away(ask: Ask, agent: str) -> str:
@@ -133,7 +131,7 @@ def timed_out() -> Card:
 
 def answered(words: str, note: str = "") -> Card:
     """A card that is done with."""
-    return Card(state="answered", text=f"You answered: {words}" if words else "You answered", note=note)
+    return Card(state="answered", text=f"You answered: {isolated(words)}" if words else "You answered", note=note)
 
 
 def _decided(ask: Ask, verdict: Verdict) -> str:
@@ -142,7 +140,7 @@ def _decided(ask: Ask, verdict: Verdict) -> str:
         return "You allowed this as you edited it"
     if verdict.allowed:
         return f"You allowed this{_HOW_FAR[verdict.scope].format(how_long(ask))}"
-    because = one_line(verdict.because, _SAID_CHARACTERS)
+    because = isolated(one_line(verdict.because, _SAID_CHARACTERS))
     if verdict.decision is Decision.NOT_DONE:
         return f"You allowed this, but it was not done: it {because}"
     return f"You denied this: {because}" if because else "You denied this"

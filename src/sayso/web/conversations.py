@@ -11,7 +11,7 @@ from zlib import crc32
 from sayso.agents.desk import RunDesk
 from sayso.agents.model import Conversation, Run, RunEvent
 from sayso.asks.desk import AskDesk
-from sayso.text import one_line
+from sayso.text import isolated, one_line
 from sayso.web import talk_wording
 
 CONVERSATIONS = 50
@@ -73,7 +73,7 @@ class ConversationPage:
     def waiting(self) -> list[str]:
         """How many wait in each project."""
         projects = Counter(one_line(row.conversation.latest.project.name, 40) for row in self.rows if row.waits)
-        return [f"{name}: {count} {'waits' if count == 1 else 'wait'}" for name, count in projects.items()]
+        return [f"{isolated(name)}: {count} {'waits' if count == 1 else 'wait'}" for name, count in projects.items()]
 
 
 @dataclass(frozen=True, kw_only=True)

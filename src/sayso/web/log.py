@@ -15,7 +15,7 @@ from sayso.permissions import log_words
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_stats import LogStats, took_words
 from sayso.permissions.log_words import edited, ran, rule_place, subject, what, why
-from sayso.text import counted, one_line
+from sayso.text import counted, isolated, one_line
 from sayso.web.pages import page
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
@@ -124,6 +124,6 @@ class LogWording:
         far = _HOW_FAR.get(event.scope, f"for {event.scope}")
         operation = f"operation {event.operation}" if event.operation else ""
         changes = f"edited: {', '.join(edited(entry))}" if edited(entry) else ""
-        rule = one_line(subject(entry), 300) if event.kind in _RULES else ""
-        known = (rule, self.by(entry), far, rule_place(entry), operation, changes, one_line(event.why, 300))
+        rule = isolated(one_line(subject(entry), 300)) if event.kind in _RULES else ""
+        known = (rule, self.by(entry), far, rule_place(entry), operation, changes, isolated(one_line(event.why, 300)))
         return "; ".join(filter(None, known))

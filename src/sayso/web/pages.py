@@ -24,7 +24,7 @@ from sayso.operations.operation import Operation
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import verdict_of
 from sayso.roster import AgentAtWork
-from sayso.text import exact, iso_time, lasting, one_line, printable
+from sayso.text import exact, iso_time, isolated, lasting, one_line, printable
 from sayso.web import (
     agent_wording,
     cards,
@@ -223,6 +223,7 @@ def _environment() -> Environment:
         "cut": wording.cut,
         "unbroken": markdown.unbroken,
         "line": one_line,
+        "isolated": isolated,
         "span": wording.span,
         "moment": wording.moment,
         "lasting": lasting,

@@ -9,7 +9,7 @@ from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Conversation, EventKind, Marks, Run, RunEvent, RunState, Saying
 from sayso.agents.takeover import RESUMED, command_to_go_on
 from sayso.processes import this_host
-from sayso.text import lasting, one_line
+from sayso.text import isolated, lasting, one_line
 from sayso.web import tool_wording
 from sayso.web.markdown import plain_line
 from sayso.web.talk_status import TalkStatus
@@ -78,9 +78,9 @@ def happened(event: RunEvent, folder: Path) -> str:
     body = event.body
     match event.kind:
         case EventKind.TOOL:
-            return ": ".join(filter(None, (tool_wording.name(body), tool_wording.subject(body, folder))))
+            return ": ".join(filter(None, (tool_wording.name(body), isolated(tool_wording.subject(body, folder)))))
         case EventKind.SAID if body["what"] == Saying.MESSAGE:
-            return f"You: {one_line(body['text'], LINE_WIDTH)}"
+            return f"You: {isolated(one_line(body['text'], LINE_WIDTH))}"
         case EventKind.SAID:
             return told(body["what"], body["text"])
     return plain_line(body["text"], LINE_WIDTH)
@@ -93,7 +93,7 @@ def last_line(conversation: Conversation, happened_last: str) -> str:
     if latest.ending and latest.ending.message:
         return one_line(latest.ending.message, LINE_WIDTH)
     is_its_name = latest.turn == 1 and not marks.title
-    said = "" if is_its_name or latest.is_unbidden else f"You: {one_line(latest.prompt, LINE_WIDTH)}"
+    said = "" if is_its_name or latest.is_unbidden else f"You: {isolated(one_line(latest.prompt, LINE_WIDTH))}"
     return happened_last or said
 
 

@@ -13,7 +13,7 @@ from sayso.asks.sessions import Owned
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import Decision, verdict_of
-from sayso.text import age, one_line, printable
+from sayso.text import age, isolated, one_line, printable
 from sayso.web.markdown import Heading, heading_of, plain_line
 
 NAME_WIDTH = 48
@@ -269,7 +269,7 @@ def passed_over(ask: Ask) -> str:
     if len(ask.questions) != 1 or ask.is_permission:
         return ""
     (question,) = ask.questions
-    left = [one_line(label(option), 40) for option in not_chosen(question, ask.answer(question.id))]
+    left = [isolated(one_line(label(option), 40)) for option in not_chosen(question, ask.answer(question.id))]
     named = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
     if not named:
         return ""
@@ -291,7 +291,7 @@ def happened(event: Event) -> str:
     where = f" {words.place(event.surface, NAME_WIDTH)}" if event.surface else ""
     if event.surface == CLIENT_FORM:
         where = " through the client's own form"
-    why = f": {one_line(event.detail, 200)}" if event.detail else ""
+    why = f": {isolated(one_line(event.detail, 200))}" if event.detail else ""
     if event.kind in set(Decision):
         # Which action it was: of its digest, as much as people compare.
         why = f" ({one_line(event.detail[:12], 12)})" if event.detail else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_live import live
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, new_ask, select, text
 
-from sayso.asks.model import Answer, Kind, Option, Question, Settler
+from sayso.asks.model import Answer, Asker, Kind, Option, Question, Settler
 from sayso.permissions.desk import PermissionDesk
 
 pytestmark = pytest.mark.usefixtures("read_quickly")
@@ -159,6 +159,64 @@ BAND = """() => {
   return first.getBoundingClientRect().top - inside;
 }"""
 """Pixels between the upper edge of what a card shows and the first thing in it."""
+
+
+READ_FROM_THE_RIGHT = """(place, words) => {
+  const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const [node, at] = [walker.currentNode, walker.currentNode.data.indexOf(words)];
+    if (at < 0) continue;
+    const [first, last] = [at, at + words.length - 1].map((start) => {
+      const range = document.createRange();
+      range.setStart(node, start);
+      range.setEnd(node, start + 1);
+      return range.getBoundingClientRect();
+    });
+    return last.right <= first.left;
+  }
+}"""
+"""Whether the last character of these words stands left of the first; nothing if they are not there."""
+
+
+def read_from_the_right(place: Locator, words: str) -> bool:
+    """Once they are there."""
+    expect(place).to_contain_text(words)
+    return bool(place.evaluate(READ_FROM_THE_RIGHT, words))
+
+
+@pytest.mark.parametrize("look", [PHONE, {}])
+def test_what_is_read_from_the_right_ends_on_the_left_beside_words_of_ours(
+    house: House, sign_in: SignIn, look: dict[str, object]
+) -> None:
+    asker = Asker(client="codex", project="/home/ada/חנות!", branch="ענף!", host="here")
+    house.ask(confirm("למחוק (old)?"), asker=asker)
+    page = sign_in(**look)
+    row = page.locator("[data-inbox] > .row", has_text="למחוק")
+    assert all(read_from_the_right(row, words) for words in ("למחוק (old)?", "חנות!", "ענף!"))
+    # Whose it is and where comes first all the same, and the time last.
+    who, where, when = (row.locator(part).bounding_box() for part in (".who", ".where >> nth=0", "time"))
+    assert who
+    assert where
+    assert when
+    assert who["x"] < where["x"] < when["x"]
+    asked = house.ask(select("איזה צבע?", "אדום!", "כחול!"), asker=asker)
+    answer = Answer(question=asked.questions[0].id, chosen=("option 0",), note="לא ביום שישי!")
+    house.desk.answer(asked.id, [answer], GRACE)
+    refused = house.desk.reject(house.ask(text("ולמה?"), asker=asker).id, "לא עכשיו!", GRACE)
+    page.goto("/history")
+    listed = page.locator(".row", has_text="איזה צבע").first
+    assert all(read_from_the_right(listed, words) for words in ("חנות!", "כחול!", "אדום! (לא ביום שישי!)"))
+    page.goto(f"/asks/{asked.id}")
+    assert all(read_from_the_right(page.locator("main"), words) for words in ("חנות!", "ענף!", "לא ביום שישי!"))
+    page.goto(f"/asks/{refused.id}")
+    assert read_from_the_right(page.locator("#standing"), "לא עכשיו!")
+    denied = permission(house, "make shop")
+    page.goto(f"/asks/{denied.id}")
+    page.get_by_label("Or say no.").fill("לא היום!")
+    page.get_by_role("button", name="Deny", exact=True).click()
+    expect(page.locator("#standing")).to_contain_text("Denied by you")
+    page.goto(f"/log/{denied.id}")
+    assert read_from_the_right(page.locator(".events"), "לא היום!")
 
 
 def test_nothing_empty_stands_above_what_a_card_shows(house: House, sign_in: SignIn) -> None:

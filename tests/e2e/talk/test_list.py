@@ -7,8 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from tests.e2e.browser.conftest import PHONE
+from tests.e2e.browser.test_reading import read_from_the_right
 from tests.e2e.talk.conftest import SignIn
-from tests.e2e.talk.stage import OPTIONS, Stage, ask, card, permit
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit, say
 from tests.web.house import USER
 
 from sayso.agents.model import Ending, NewRun, RunState
@@ -103,3 +105,21 @@ def test_conversations_are_found_as_one_types_renamed_and_put_away(stage: Stage,
     expect(_row(page, lawn).locator(".pill")).to_have_text("Failed")
     expect(_row(page, lawn).locator(".unread")).to_have_count(0)
     expect(_row(page, lawn).locator(".row-newest")).to_have_count(0)
+
+
+def test_what_is_read_from_the_right_ends_on_the_left_in_a_conversation_and_in_the_list(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page, go = sign_in(**PHONE), stage.folder / "go-from-the-right"
+    conversation = begin(page, stage.project("חנות!", ask_user=False), "say האם להמשיך?", f"wait {go}")
+    expect(page.locator("[data-parts]")).to_contain_text("להמשיך")
+    say(page, "כן, בבקשה!\nsay Thanks")
+    said = page.locator("[data-spoken]")
+    assert read_from_the_right(said, "כן, בבקשה!")
+    assert not read_from_the_right(said, "say Thanks"), "each paragraph has a side of its own"
+    assert read_from_the_right(page.locator("[data-parts]"), "האם להמשיך?")
+    listed = sign_in(**PHONE)
+    row = listed.locator(f"[data-conversation='{conversation}']")
+    assert all(read_from_the_right(row, words) for words in ("כן, בבקשה!", "חנות!"))
+    go.touch()
+    stage.ended(conversation)

@@ -100,7 +100,7 @@ def test_a_yes_to_what_was_edited_reads_as_that(patient: Stage) -> None:
     assert stage.texts(run) == ["Allowed Bash"]
     stage.until_true(lambda: stage.house.desk.get(asked.id).delivered)
     page = visitor.get(f"/talk/{conversation}").text
-    assert re.search(r"<p [^>]*>Edited: Bash: npm test</p>", page)
+    assert re.search(r"<p [^>]*><bdi>Edited:</bdi> Bash: npm test</p>", page)
     assert "You allowed this as you edited it" in page
     assert "As it was asked for" in page
     assert re.search(r"done</span> edited[^<]*</span> <span class=\"tool-name\">Bash", page)

@@ -1,7 +1,7 @@
 // Makes the pages live: new questions appear, half-filled forms are kept, the server's absence is shown.
 // Every page works without this file.
 
-const { $, $$, element, AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, deliver } = sayso;
+const { $, $$, element, isolated, AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, deliver } = sayso;
 const { isEmpty, notKnownYet, didNotArrive } = sayso;
 const { SILENCE, LATE, newStream, openWhileVisible, showAway, showSignedOut } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
@@ -414,17 +414,18 @@ async function sendFromRow({ form, button, label, question }) {
   const body = new URLSearchParams(new FormData(form));
   body.set("csrf", $("meta[name=sayso-csrf]").content);
   body.set(button.name, button.value);
+  const notSent = `“${isolated(label)}” was not sent to “${isolated(question)}”`;
   let told = () => {};
   const { taken } = await deliver(form, button, (attempt) => {
     body.set("attempt", attempt);
-    told = noteLeft(attempt, `“${label}” was not sent to “${question}”`);
+    told = noteLeft(attempt, notSent);
     return reach(form.action, { method: "POST", body });
   });
   told();
   if (!taken && !form.isConnected) {
     // It was settled elsewhere, or there are too many rows.
     const why = $("[data-problem-text]", form).textContent.replace(/^Not sent\.\s*/, "");
-    tellNotSent(`“${label}” was not sent to “${question}” ${why}`);
+    tellNotSent(`${notSent} ${why}`);
   }
   return taken;
 }

@@ -109,7 +109,7 @@ async function rejectAll(wanted) {
   return `${count === told.length ? "sent" : "not all were sent"}, ${count} rejected`;
 }
 
-const notRejected = ({ title }) => `“${title}” was not rejected`;
+const notRejected = ({ title }) => `“${sayso.isolated(title)}” was not rejected`;
 
 async function whyNotRejected(wanted) {
   const attempt = newAttempt();

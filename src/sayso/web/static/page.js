@@ -10,4 +10,9 @@ function element(html) {
   return template.content.firstElementChild;
 }
 
-globalThis.sayso = { $, $$, element };
+const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+// The words of others for a sentence of ours: read from their own side, and nothing beside them moves.
+const isolated = (text) => (FROM_THE_RIGHT.test(text) ? `\u2068${text}\u2069` : text);
+
+globalThis.sayso = { $, $$, element, isolated };
