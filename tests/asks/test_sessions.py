@@ -126,6 +126,18 @@ def test_a_resumed_session_gets_its_answer_while_another_server_of_it_lives(open
     assert is_offered(ours, answered_late(theirs, NAMED), NAMED)
 
 
+@pytest.mark.parametrize("name", ["s-1", '100%_! "quoted" \\ {braced}', "séance"])
+def test_a_resumed_session_takes_its_questions_along_and_nobody_elses(open_shared: OpenStore, name: str) -> None:
+    dying, living = open_shared(), open_shared()
+    resumed = replace(NAMED, session=name)
+    own, other = (AskDesk(dying).hold(ask(asker=asker)).ask for asker in (resumed, OTHER))
+    die(dying, living)
+    desk = AskDesk(living)
+    desk.resume(resumed)
+    assert desk.get(own.id).server == living.bell().process
+    assert desk.get(other.id) == other
+
+
 def test_what_a_session_took_up_is_its_own_from_then_on(open_shared: OpenStore) -> None:
     dying, living = open_shared(), open_shared()
     held = AskDesk(dying).hold(ask(asker=NAMED))

@@ -78,6 +78,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "open_askers": {"host": "h"},
     "inbox_versions": {},
     "asks_by_state": {},
+    "undelivered_of_session": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "named": "%x%"},
     "undelivered": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "most": 20},
     "late_answers": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "most": 20},
     "anything_owed": {"agent": "", "client": "an-agent", "project": "/p", "host": "h"},
@@ -150,6 +151,7 @@ def _sqlite_with(file: Path, ended: int, pending: int = PENDING) -> Path:
         ("held_by", "asks_waits"),
         ("waiting_processes", "asks_waits"),
         ("undelivered", "asks_undelivered"),
+        ("undelivered_of_session", "asks_undelivered"),
         ("late_answers", "asks_late"),
         ("anything_owed", "asks_undelivered"),
         ("expirable", "asks_unattended"),
@@ -231,12 +233,25 @@ def test_a_page_of_the_inbox_costs_the_same_however_much_else_is_open(
 OTHERS = 200 * PENDING
 
 
+OF_AN_AGENT = ("late_answers", "anything_owed", "undelivered", "undelivered_of_session")
+"""What is asked for an agent that calls."""
+
+
+@pytest.mark.parametrize("query", OF_AN_AGENT)
+def test_ten_thousand_agents_with_other_tokens_cost_an_agent_nothing(
+    alone_and_among_many: tuple[Path, Path], query: str
+) -> None:
+    alone, among = (_steps(file, query) for file in alone_and_among_many)
+    assert among < 2 * alone, f"{alone} steps alone, {among} among {OTHERS} with other tokens"
+
+
 @pytest.fixture(scope="module")
 def alone_and_among_many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("others")
     alone, among = (_sqlite_with(folder / f"{name}.db", FEW) for name in ("alone", "among"))
     with closing(sqlite3.connect(among)) as connection, connection:
         connection.execute(_fill(NUMBERS.format(OTHERS), "others"))
+        connection.execute("UPDATE asks SET agent = put_by, created_at = -created_at WHERE id LIKE 'others-%'")
         connection.execute(_fill_roster(NUMBERS.format(OTHERS)))
     return alone, among
 

@@ -216,7 +216,8 @@ class AskDesk:
         """A session has come to this process. What it asked through servers that have ended is expected here from now
         on: it is alive again, and no other may take it."""
         sessions, process = self._sessions(), self._store.bell().process
-        left = sessions.left_elsewhere(self.undelivered(asker, sys.maxsize), asker)
+        named = self._all("undelivered_of_session", named=rows.naming(asker.session), **asker.identity)
+        left = sessions.left_elsewhere([ask for ask in named if not ask.bound], asker)
 
         def work(table: AskTable) -> None:
             for ask in sessions.left_elsewhere([table.get(one.id) for one in left], asker):

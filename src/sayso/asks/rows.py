@@ -133,5 +133,14 @@ def searchable(text: str) -> str:
 
 def pattern(search: str) -> str:
     """What the words of an ask are compared with (LIKE, with `!` before what is meant literally)."""
-    literal = searchable(search).replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return _literally(searchable(search))
+
+
+def naming(session: str) -> str:
+    """The same for a body in which a session is named."""
+    return _literally(_AS_JSON({"session": session}).strip("{}"))
+
+
+def _literally(text: str) -> str:
+    literal = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{literal}%"

@@ -251,6 +251,15 @@ WHERE client = :client AND project = :project AND agent = :agent AND host = :hos
   AND state IN ('pending', 'timed_out', 'answered', 'rejected', 'declined', 'cancelled')
 ORDER BY created_at LIMIT :most;
 
+-- name: undelivered_of_session
+-- What in `undelivered` names a session. A new one comes for what it has left, however much its neighbours wait for.
+SELECT * FROM asks
+WHERE client = :client AND project = :project AND agent = :agent AND host = :host
+  AND (delivered_at IS NULL OR state = 'timed_out')
+  AND state IN ('pending', 'timed_out', 'answered', 'rejected', 'declined', 'cancelled')
+  AND body LIKE :named ESCAPE '!'
+ORDER BY created_at;
+
 -- name: late_answers
 -- What nobody waits for any more. However much else is open, only this is read: it has an index of its own.
 SELECT * FROM asks

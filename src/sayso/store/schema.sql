@@ -49,8 +49,8 @@ CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
 CREATE INDEX asks_unattended ON asks (unattended_at) WHERE unattended_at IS NOT NULL;
 CREATE INDEX asks_alike ON asks (fingerprint, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
-CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
-CREATE INDEX asks_late ON asks (client, project, created_at) WHERE delivered_at IS NULL AND wait_id IS NULL AND ended_at IS NOT NULL;
+CREATE INDEX asks_undelivered ON asks (agent, client, project, host, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
+CREATE INDEX asks_late ON asks (agent, client, project, host, created_at) WHERE delivered_at IS NULL AND wait_id IS NULL AND ended_at IS NOT NULL;
 CREATE INDEX asks_runs ON asks (run_id, tool, created_at) WHERE run_id IS NOT NULL;
 
 -- Where words stand in the history, for the search: the asks that have ended, in blocks, each of them all that ended after
