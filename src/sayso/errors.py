@@ -125,18 +125,21 @@ class NotFound(SaysoError):
 
 
 class AmbiguousId(SaysoError):
-    """A shortened id that fits more than one."""
+    """A shortened id that fits more than one. The first few are named, those that are still open before the others."""
 
     exit_code = 3
+    _NAMED = 10
 
     def __init__(self, given: str, matches: Sequence[str], ended: Sequence[str] = ()) -> None:
-        self.matches = (*matches, *ended)
-        still, over = ("\n".join(f"  {match}" for match in part) for part in (matches, ended))
+        count, shown = len(matches) + len(ended), self._NAMED
+        many = "more than one" if count <= shown else f"{count}, of which the first {shown} are shown"
+        named = matches[:shown], ended[: max(shown - len(matches), 0)]
+        still, over = ("".join(f"\n  {match}" for match in part) for part in named)
         if not matches:
-            super().__init__(f"The id {given!r} fits more than one that has ended. Give more of it:\n{over}")
+            super().__init__(f"The id {given!r} fits {many}; all have ended. Give more of it:{over}")
         else:
-            told = f"The id {given!r} fits more than one. Give more of it:\n{still}"
-            super().__init__(f"{told}\nEnded already:\n{over}" if ended else told)
+            told = f"The id {given!r} fits {many}. Give more of it:{still}"
+            super().__init__(f"{told}\nEnded already:{over}" if over else told)
 
 
 class AlreadySettled(SaysoError):

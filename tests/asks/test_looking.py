@@ -246,8 +246,7 @@ def test_an_id_that_fits_several_names_them(desk: AskDesk) -> None:
     first = next(digit for digit in "0123456789abcdef" if sum(one.startswith(digit) for one in ids) > 1)
     with pytest.raises(AmbiguousId) as raised:
         desk.find(first)
-    assert raised.value.matches == tuple(sorted(one for one in ids if one.startswith(first)))[:10]
-    assert all(one in str(raised.value) for one in raised.value.matches)
+    assert all(one in str(raised.value) for one in sorted(one for one in ids if one.startswith(first))[:10])
 
 
 @pytest.mark.parametrize("given", ["", "-", "xyz", "%", "g", "deadbeef", "deadbeef" * 5])

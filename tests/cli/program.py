@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import warm
+from tests.asks.samples import AGENT, flood
 from tests.trusting import trust
 
 from sayso.asks.desk import AskDesk
@@ -105,6 +106,11 @@ class Home:
         by = asker or Asker(client="claude-code", version="2.1", project=str(self.project))
         with self.desk() as desk:
             return desk.leave(NewAsk(tool="ask_user_questions", questions=questions, asker=by, title=title))
+
+    def flood(self, count: int) -> None:
+        """So many asks of one agent."""
+        with closing(self._store()) as store:
+            flood(store, AGENT, count)
 
     @contextmanager
     def permission(

@@ -284,7 +284,22 @@ def test_an_unknown_an_impossible_and_an_ambiguous_id_are_told_apart(home: Home)
     assert all(ask.id in still and ask.id not in over for ask in alike[1:])
     for ask in alike[1:]:
         home.run("reject", ask.id)
-    assert "fits more than one that has ended." in home.run("answer", twice, "SQLite").err
+    assert "fits more than one; all have ended." in home.run("answer", twice, "SQLite").err
+
+
+def test_of_an_id_that_fits_many_the_first_ten_are_named_and_those_that_are_open_first(home: Home) -> None:
+    left = home.leave(choice())
+    home.flood(500)
+    begin = left.id[0]
+    with home.desk() as desk:
+        alike = sorted(ask.id for ask in desk.inbox(most=501) if ask.id.startswith(begin))
+        for ask_id in alike[:-2]:
+            desk.cancel(ask_id, SOMEONE)
+    told = home.run("show", begin).err
+    assert f"The id '{begin}' fits {len(alike)}, of which the first 10 are shown. Give more of it:" in told
+    assert told.split()[-12:] == [*alike[-2:], "Ended", "already:", *alike[:8]]
+    german = home.run("show", begin, SAYSO_LANGUAGE="de").err
+    assert f"passt auf {len(alike)}, von denen hier die ersten 10 stehen. Mehr davon:" in german
 
 
 def test_files_go_with_an_answer_and_can_be_saved_again(home: Home, tmp_path: Path) -> None:

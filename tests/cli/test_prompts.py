@@ -180,6 +180,18 @@ def test_without_an_id_one_of_several_is_picked_by_number(home: Home) -> None:
     assert home.ask_of(second).state is State.ANSWERED
 
 
+def test_without_an_id_it_is_said_how_many_are_open_beside_those_that_are_offered(home: Home) -> None:
+    for number in range(52):
+        home.leave(confirm(f"Number {number}?"))
+    home.flood(12)
+    with Terminal(home, "answer") as terminal:
+        shown = terminal.expect("Which one, 1 to 50? ")
+        assert "50) Number" in shown
+        assert "… and 14 more are open: `sayso list --all` shows them." in shown
+        terminal.type("q")
+        assert terminal.end() == 1
+
+
 def test_with_nothing_open_there_is_nothing_to_answer(home: Home) -> None:
     with Terminal(home, "answer") as terminal:
         assert terminal.end() == 0

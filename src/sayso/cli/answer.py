@@ -130,11 +130,12 @@ def _left(begun: Begun) -> str:
 
 def _pick(desks: Desks) -> Ask | None:
     desks.asks.release_the_dead()
-    found, _ = without_crowds(desks.asks.inbox(awake_for=desks.config.person, most=MOST_OPEN))
-    asks = [ask for ask in found if ask.wanted is None]
-    for ask in [ask for ask in found if ask.wanted is not None][:MOST_TO_PICK_FROM]:
+    found, crowds = without_crowds(desks.asks.inbox(awake_for=desks.config.person, most=MOST_OPEN))
+    asks, permissions = ([ask for ask in found if (ask.wanted is not None) is wanted] for wanted in (False, True))
+    for ask in permissions[:MOST_TO_PICK_FROM]:
         say(tr("{headline} Decide it: sayso allow {id}", headline=headline(ask), id=ask.id[:8]))
     if not asks:
         say(tr("No questions are waiting."))
         raise click.exceptions.Exit(0)
-    return choose_ask(asks[:MOST_TO_PICK_FROM])
+    left_out = sum(len(each[MOST_TO_PICK_FROM:]) for each in (asks, permissions)) + sum(each.size for each in crowds)
+    return choose_ask(asks[:MOST_TO_PICK_FROM], left_out)

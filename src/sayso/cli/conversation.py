@@ -81,11 +81,13 @@ def converse(ask: Ask, begun: Begun | None = None) -> Sequence[Answer] | Rejecti
                 return None
 
 
-def choose_ask(asks: Sequence[Ask]) -> Ask | None:
-    """The only open ask, or the one the person picks by its number."""
-    if len(asks) == 1:
+def choose_ask(asks: Sequence[Ask], left_out: int) -> Ask | None:
+    """The only open ask, or the one the person picks by its number, once they know how many are not among these."""
+    if len(asks) == 1 and not left_out:
         return asks[0]
     put_numbered(asks)
+    if left_out:
+        put(flowing(tr("… and {n} more are open: `sayso list --all` shows them.", n=left_out)))
     forget_typed_ahead()
     by_number = {str(number): ask for number, ask in enumerate(asks, start=1)}
     while (line := read_line(tr("Which one, 1 to {n}? ", n=len(asks)))) is not None and line.strip() not in ("q", "/q"):

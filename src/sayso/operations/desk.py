@@ -25,7 +25,6 @@ from sayso.store import Row, Store, Transaction
 if TYPE_CHECKING:
     from sayso.permissions.verdict import AllowedAction
 
-_MOST_NAMED = 10
 _ID_CHARACTERS = set("0123456789abcdef.")
 
 
@@ -175,7 +174,7 @@ class OperationDesk(DetachedDesk[Operation]):
         if not roots:
             raise NotFound(f"No operation has the id {short_id!r}. `sayso ops list` shows them.")
         if len(roots) > 1 and prefix not in roots:
-            raise AmbiguousId(short_id, roots[:_MOST_NAMED])
+            raise AmbiguousId(short_id, roots)
         return self.get(prefix if prefix in roots else roots[0])
 
     def steps(self, sequence: str) -> list[Operation]:

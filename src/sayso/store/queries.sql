@@ -30,7 +30,7 @@ VALUES (:ask_id, :version, :at, :kind, :state_before, :state_after, :person, :su
 SELECT * FROM asks WHERE id = :id;
 
 -- name: asks_by_prefix
-SELECT id, state FROM asks WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 10;
+SELECT id, state FROM asks WHERE id >= :prefix AND id < :beyond ORDER BY id;
 
 -- name: alike
 SELECT * FROM asks
@@ -780,7 +780,7 @@ WHERE id = :id AND version = :version;
 SELECT * FROM operations WHERE id = :id;
 
 -- name: operations_by_prefix
-SELECT id FROM operations WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 200;
+SELECT id FROM operations WHERE id >= :prefix AND id < :beyond ORDER BY id;
 
 -- name: steps_of
 SELECT * FROM operations WHERE parent <> '' AND parent = :parent ORDER BY length(id), id;
@@ -1122,7 +1122,7 @@ SELECT * FROM permission_log WHERE operation_id <> '' AND operation_id = :operat
 
 -- name: log_asks_by_prefix
 SELECT DISTINCT ask_id FROM permission_log WHERE ask_id <> '' AND ask_id >= :prefix AND ask_id < :beyond
-ORDER BY ask_id LIMIT 10;
+ORDER BY ask_id;
 
 -- name: note_allowed_by
 UPDATE operations SET allowed_by = :ask_id WHERE id = :id;
