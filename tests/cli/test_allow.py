@@ -66,7 +66,8 @@ def test_whoever_decides_too_late_is_told_so_and_that_is_logged(home: Home, word
         assert home.run("deny", ask.id).code == 0
         late = home.run(word, ask.id, *(["--digest", ask.digest] if word == "allow" else []))
     assert (late.code, "Already denied" in late.error) == (4, True), late.error
-    assert sum("too late" in line for line in home.run("log", "show", ask.id).out.splitlines()) == 1
+    (logged,) = [line for line in home.run("log", "show", ask.id).out.splitlines() if "too late" in line]
+    assert f"too late, a {'yes' if word == 'allow' else 'no'}: Already denied" in logged
     assert verdict(home, ask).decision is Decision.DENIED
 
 

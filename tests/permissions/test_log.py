@@ -53,10 +53,12 @@ def test_what_becomes_of_a_permission_is_logged_with_who_where_and_the_whole_act
     assert (asked.kind, asked.title, asked.tool) == (LogKind.ASKED, "Bash: git push", "Bash")
     assert (asked.project, asked.client, asked.session) == (AGENT.project, AGENT.client, AGENT.session)
     assert (refused.kind, refused.person) == (LogKind.REFUSED, "ben")
+    assert refused.why.startswith("a yes: digest: ")
     assert "is not the digest" in refused.why
     assert (allowed.kind, allowed.person, allowed.surface) == (LogKind.ALLOWED, "anna", "terminal")
     assert (allowed.digest, allowed.scope) == (PUSH.digest, "session")
     assert (late.kind, late.person) == (LogKind.TOO_LATE, "ben")
+    assert late.why.startswith("too late, a no: Already allowed")
     assert (handed.kind, handed.digest, handed.scope) == (LogKind.HANDED_OVER, PUSH.digest, "")
     assert all(entry.event.about is None for entry in logged.entries)
     assert [one.action for one in logged.actions] == [PUSH]

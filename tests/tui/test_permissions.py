@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import pytest
-from tests.tui.harness import Person, Place, until
+from tests.tui.harness import DROP, Person, Place, until
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler, State
@@ -55,6 +55,28 @@ def wanted_with_changes(place: Place, action: Action = PUSH) -> Held:
     asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
     new = NewAsk(tool="approve", title=f"Allow {action.title}?", questions=(QUESTION,), asker=asker)
     return place.desk.hold(asking(new, action, takes_changes=True))
+
+
+async def test_a_permission_is_denied_and_not_rejected_as_questions_are(place: Place) -> None:
+    question = place.ask(DROP)
+    one, two, three = [wanted(place, shell(command)) for command in ("make a", "make b", "make c")]
+    async with place.inbox() as anna:
+        await anna.sees("X deny, and say why")
+        await anna.press("enter", "x")
+        await anna.sees("Deny this permission?")
+        await anna.press("escape", "escape", "X")
+        await anna.sees("Deny this permission?")
+        await anna.press("enter")
+        await anna.sees("Denied.")
+        await anna.press("x", "down", "x", "X")
+        await anna.sees("Deny these 2 permissions?")
+        await anna.press("escape", "down", "x", "X")
+        await anna.sees("Reject these 3, and deny the permissions among them?")
+        await anna.press("enter")
+        await anna.sees("3 rejected or denied.")
+    assert place.now(question).state is State.REJECTED
+    verdicts = [verdict_of(place.now(held)) for held in (one, two, three)]
+    assert [verdict and verdict.decision for verdict in verdicts] == [Decision.DENIED] * 3
 
 
 class Editor:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests.tui.harness import NAME, Place, select
 
@@ -18,16 +16,17 @@ pytestmark = pytest.mark.anyio
         ({"VISUAL": "code --wait", "EDITOR": "vi"}, ["code", "--wait"]),
         ({"VISUAL": " ", "EDITOR": "emacs -nw"}, ["emacs", "-nw"]),
         ({"EDITOR": "'/opt/my editor/bin/ed' -x"}, ["/opt/my editor/bin/ed", "-x"]),
+        ({"EDITOR": "the editor's"}, ["the editor's"]),
     ],
 )
 def test_the_persons_own_editor_is_used(environ: dict[str, str], command: list[str]) -> None:
-    assert editor(environ) == command
+    assert editor(environ).words == command
 
 
 def test_without_a_choice_a_common_program_is_used() -> None:
-    assert editor({})[0] in ("nano", "vim", "vi")
-    assert pager({})[0] in ("less", "more")
-    assert pager({"PAGER": "most -s"}) == ["most", "-s"]
+    assert editor({}).words[0] in ("nano", "vim", "vi")
+    assert pager({}).words[0] in ("less", "more")
+    assert pager({"PAGER": "most -s"}).words == ["most", "-s"]
 
 
 async def test_copying_puts_question_and_draft_on_the_clipboard(place: Place) -> None:
@@ -39,10 +38,22 @@ async def test_copying_puts_question_and_draft_on_the_clipboard(place: Place) ->
         assert anna.app.clipboard == "Looks\n1. Which *colour*?\n   → Red\n2. What should the service be called?"
 
 
-async def test_an_editor_that_is_not_there_is_said_to_be_missing(place: Place, tmp_path: Path) -> None:
+async def test_an_editor_or_pager_that_is_not_there_is_named_with_the_variable_that_chose_it(place: Place) -> None:
     place.ask(NAME)
-    async with place.inbox(environ={"VISUAL": str(tmp_path / "nowhere")}) as anna:
+    async with place.inbox(environ={"EDITOR": "no-editor -x", "PAGER": "no-pager"}) as anna:
+        await anna.press("v")
+        await anna.sees("The program no-pager, which PAGER names, could not be started: No such file or directory")
         await anna.open()
         await anna.type("kept")
         await anna.press("ctrl+g")
-        await anna.sees("could not be started: No such file or directory", "kept")
+        await anna.sees("no-editor, which EDITOR names, could not be started: No such file or directory", "kept")
+
+
+async def test_without_a_choice_and_a_common_program_the_variable_to_set_is_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.press("v")
+        await anna.sees("PAGER names no program, and more could not be started: No such file or directory")

@@ -97,6 +97,7 @@ def command(
         if takes_back:
             _take_back(settling, as_json)
             return
+        settling.refuse_late_yes()
         if rule is not None:
             allowed = _allowed_like(desks, settling, digest, rule, reach)
         else:

@@ -46,8 +46,6 @@ class Settling:
             # An ended ask stays as it is; the desk has the words for who ended it.
             desks.asks.answer(ask.id, (), self._by)
         refuse_agents_settling(desks, ask, self._by)
-        if not ask.state.answerable:
-            desks.permissions.deny(ask.id, self._by)  # which logs that somebody came too late
 
     @classmethod
     def of_permission(cls, desks: Desks, ask: Ask) -> Settling:
@@ -101,6 +99,11 @@ class Settling:
         """Allow the action with this digest, and by a rule what is like it."""
         self._look_who_waits()
         return self._decided(self._desks.permissions.allow_like(self.ask.id, digest, self._by, rule))
+
+    def refuse_late_yes(self) -> None:
+        """Refuse, before anything is shown of it, what has ended; it is logged that a yes came too late."""
+        if not self.ask.state.answerable:
+            self._desks.permissions.allow(self.ask.id, self.ask.digest, self._by)
 
     def take_back(self) -> Ask:
         """Take the yes back that this person gave."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sayso.rules.rule import Rule
 
 _MOST_LOOKED_AT = 100
+_YES = "a yes"
 
 OTHER_ACTION = "{given} is not the digest of what the agent wants to do. Look at it again: `sayso show {id}`."
 NOT_OFFERED = "{given} is not offered for this; it can be allowed for: {offered}."
@@ -154,7 +155,7 @@ class PermissionDesk:
                 return settle(table, ask_id, State.ANSWERED, by, lambda _: given)
             return _agreed(table, ask, quorum, given, by)
 
-        return self._decide(ask_id, by, work)
+        return self._decide(ask_id, by, _YES, work)
 
     def take_back(self, ask_id: str, by: Settler) -> Ask:
         """Take a yes back that is not the last one that was needed."""
@@ -168,13 +169,13 @@ class PermissionDesk:
             sent_once.take(table.tx, by.attempt, table.now)
             return agreeing.take_back(table, ask, by)
 
-        return self._decide(ask_id, by, work)
+        return self._decide(ask_id, by, "a yes taken back", work)
 
     def allow_like(self, ask_id: str, digest: str, by: Settler, rule: LikeRule) -> Ask:
         """Allow the action that was shown, once, and by a rule from now on what is like it. Where that rule cannot be
         made, nothing is decided."""
         self._asks.release_the_dead()
-        with self._noting_refusals(ask_id, by):
+        with self._noting_refusals(ask_id, by, _YES):
             ask = self._asks.get(ask_id)
             if ask.state.answerable:
                 _allowed_once(ask, digest)
@@ -235,7 +236,7 @@ class PermissionDesk:
         def work(table: AskTable) -> Ask:
             return settle(table, ask_id, State.ANSWERED, by, lambda ask: _denied(ask, because))
 
-        return self._decide(ask_id, by, work)
+        return self._decide(ask_id, by, "a no", work)
 
     def delegate(self, person: str, to: str, until: int) -> None:
         """Let another decide in this person's place until then, and see what that person is asked by name."""
@@ -279,21 +280,22 @@ class PermissionDesk:
         quorum = self.quorum(ruling.demanding, asker, table) if ruling and ruling.effect == "ask" else None
         return [quorum] if quorum else []
 
-    def _decide(self, ask_id: str, by: Settler, work: Callable[[AskTable], Ask]) -> Ask:
+    def _decide(self, ask_id: str, by: Settler, said: str, work: Callable[[AskTable], Ask]) -> Ask:
         # Nobody is told of a verdict whose call is over; a wait of a dead process is none.
         self._asks.release_the_dead()
-        with self._noting_refusals(ask_id, by):
+        with self._noting_refusals(ask_id, by, said):
             return self._asks.change(work)
 
     @contextmanager
-    def _noting_refusals(self, ask_id: str, by: Settler) -> Iterator[None]:
+    def _noting_refusals(self, ask_id: str, by: Settler, said: str) -> Iterator[None]:
+        """Log what was said, and why it did not count."""
         try:
             yield
         except AlreadySettled as error:
-            self._note_refusal(ask_id, by, f"{TOO_LATE}: {error}")
+            self._note_refusal(ask_id, by, f"{TOO_LATE}, {said}: {error}")
             raise
         except InvalidInput as error:
-            self._note_refusal(ask_id, by, str(error))
+            self._note_refusal(ask_id, by, f"{said}: {error}")
             raise
 
     def _note_refusal(self, ask_id: str, by: Settler, why: str) -> None:

@@ -190,6 +190,8 @@ class AnswerScreen(SettlingScreen):
         texts, question = self.shared.texts, self.question
         if self._like:
             return {"like": texts.another_rule, "edit": texts.edit_rule, "unedit": texts.no_rule}
+        if self.ask.is_permission:
+            return {"reject": texts.deny_why}
         several = question is not None and question.kind is Kind.MULTI_SELECT
         return {"choose": texts.do_done} if several else {}
 
@@ -395,8 +397,7 @@ class AnswerScreen(SettlingScreen):
         try:
             self.step.write_in_editor()
         except OSError as error:
-            program = editor(self.shared.environ)[0]
-            self.warn(self.shared.texts.no_program.format(program=program, error=error.strerror))
+            self.warn(editor(self.shared.environ).not_started(self.shared.texts, error))
 
     @on(Rows.Clicked, "#review")
     def _clicked_in_review(self) -> None:
@@ -483,11 +484,11 @@ class AnswerScreen(SettlingScreen):
 
     def _in_editor(self, text: str, form: EditText) -> str | None:
         """What the person has made of it; None where their editor cannot start."""
-        environ = self.shared.environ
+        program = editor(self.shared.environ)
         try:
-            return edit_exactly(self.app, editor(environ), text, form)
+            return edit_exactly(self.app, program.words, text, form)
         except OSError as error:
-            self.warn(self.shared.texts.no_program.format(program=editor(environ)[0], error=error.strerror))
+            self.warn(program.not_started(self.shared.texts, error))
             return None
 
     def action_unedit(self) -> None:

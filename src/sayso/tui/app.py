@@ -420,15 +420,14 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.notify(self.shared.texts.copied, markup=False)
 
     def on_read(self, message: Read) -> None:
-        command = pager(self.shared.environ)
+        program = pager(self.shared.environ)
         try:
-            code = read(self, command, message.text)
+            code = read(self, program.words, message.text)
         except OSError as error:
-            told = self.shared.texts.no_program.format(program=command[0], error=error.strerror)
-            self.notify(told, severity="warning", markup=False)
+            self.notify(program.not_started(self.shared.texts, error), severity="warning", markup=False)
         else:
             if code:
-                told = self.shared.texts.program_failed.format(program=command[0], code=code)
+                told = self.shared.texts.program_failed.format(program=program.words[0], code=code)
                 self.notify(told, severity="warning", markup=False)
             else:
                 message.opened()

@@ -23,6 +23,7 @@ from sayso.tui.markdown import Block
 from sayso.tui.prose import Pane, Prose
 from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
+from sayso.tui.texts import Texts
 
 _KEY_WIDTH = 14
 _NORMAL, _HIGH = 60, 15
@@ -112,6 +113,17 @@ def _meant(dialog: ModalScreen[Any], shared: Shared) -> bool:
     return meant
 
 
+def of_kinds(asks: Sequence[Ask], of_questions: str, of_permissions: str, of_both: str) -> str:
+    """The words for questions, for permissions, or for both together."""
+    kinds = {ask.is_permission for ask in asks}
+    return of_both if len(kinds) > 1 else of_permissions if True in kinds else of_questions
+
+
+def _whether_to_reject(texts: Texts, ask: Ask) -> str:
+    whole = texts.reject_one if len(ask.questions) == 1 else texts.reject_all.format(n=len(ask.questions))
+    return texts.deny_one if ask.is_permission else whole
+
+
 async def ask_for_rejection(
     screen: SaysoScreen[None], ask: Ask, begun: str, typed: Callable[[str], object] = str
 ) -> DialogReply:
@@ -119,9 +131,7 @@ async def ask_for_rejection(
     shared = screen.shared
     dialog = ReasonDialog(
         shared,
-        title=shared.texts.reject_one
-        if len(ask.questions) == 1
-        else shared.texts.reject_all.format(n=len(ask.questions)),
+        title=_whether_to_reject(shared.texts, ask),
         about=shared.wording.headline(ask),
         hint=shared.texts.reject_hint,
         text=begun,
@@ -136,10 +146,11 @@ async def ask_for_rejection_of_all(screen: SaysoScreen[None], asks: Sequence[Ask
     most = _rows_to_name(screen)
     most -= len(asks) > most  # for the line that counts the others
     named = [_on_one_line(screen, f"- {wording.headline(ask)}") for ask in asks[:most]]
+    titles = texts.reject_these, texts.deny_these, texts.no_to_these
     left = [texts.like_more.format(n=len(asks) - most)] if len(asks) > most else []
     dialog = ReasonDialog(
         screen.shared,
-        title=texts.reject_one if len(asks) == 1 else texts.reject_these.format(n=len(asks)),
+        title=_whether_to_reject(texts, asks[0]) if len(asks) == 1 else of_kinds(asks, *titles).format(n=len(asks)),
         about="\n".join([*named, *left]),
         hint=texts.reject_hint,
         text="",

@@ -170,6 +170,7 @@ class InboxScreen(SaysoScreen[None]):
         before = self._on_ask, self._can_fold
         self._on_ask = rows.ask is not None
         self._can_fold = rows.crowd is not None and rows.crowd.id in self._unfolded
+        self.tell_keys_otherwise()
         if before != (self._on_ask, self._can_fold):
             self.refresh_bindings()
 
@@ -757,6 +758,8 @@ class InboxScreen(SaysoScreen[None]):
         texts, told = self.shared.texts, super().names_now()
         if self._marked:
             told["reject"] = texts.reject_marked.format(n=len(self._marked))
+        elif (ask := self.query_one(AskList).ask) and ask.is_permission:
+            told["reject"] = texts.deny_why
         if self._shows_snoozed:
             told |= {"snooze": texts.wake_it, "snoozed": texts.do_back}
         return told
@@ -770,10 +773,10 @@ class InboxScreen(SaysoScreen[None]):
             self.run_worker(self._reject(ask), group="reject", exclusive=True)
 
     async def _reject_marked(self, asks: Sequence[Ask]) -> None:
-        from sayso.tui.dialogs import ask_for_rejection_of_all
+        from sayso.tui.dialogs import ask_for_rejection_of_all, of_kinds
         from sayso.tui.settling import turned_down
 
-        said, texts, done = await ask_for_rejection_of_all(self, asks), self.shared.texts, 0
+        said, texts, done = await ask_for_rejection_of_all(self, asks), self.shared.texts, list[Ask]()
         for ask in asks if said.confirmed else ():
             try:
                 await self.settle(ask, partial(turned_down, ask=ask, why=said.text, by=self.shared.settler))
@@ -781,9 +784,10 @@ class InboxScreen(SaysoScreen[None]):
                 self.warn(texts.not_sent.format(error=self.shared.explained(error)))
             else:
                 self.shared.board.settle(ask.id)
-                done += 1
+                done.append(ask)
         if done:
-            self.say(texts.rejected_many.format(n=done))
+            told = of_kinds(done, texts.rejected_many, texts.denied_many, texts.turned_down_many)
+            self.say(told.format(n=len(done)))
             self._rearrange()
 
     async def _reject(self, ask: Ask) -> None:

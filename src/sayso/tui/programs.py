@@ -10,31 +10,55 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
 from sayso.permissions.editing import EditText
+from sayso.tui.texts import Texts
 
 _SECONDS = 5.0
 MARKER = "------------------------ >8 ------------------------"
 
 
-def editor(environ: Mapping[str, str]) -> list[str]:
-    """The command of the person's editor."""
-    return _command(environ, ("VISUAL", "EDITOR"), ("nano", "vim", "vi"))
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """What the person wants started for something, and the variable that says so."""
+
+    words: Sequence[str]
+    variable: str
+    is_named: bool
+    """Whether the variable names it; else it is a usual one."""
+
+    def not_started(self, texts: Texts, error: OSError) -> str:
+        """What is said where it cannot start."""
+        told = texts.no_program if self.is_named else texts.no_usual_program
+        return told.format(variable=self.variable, program=self.words[0], error=error.strerror)
 
 
-def pager(environ: Mapping[str, str]) -> list[str]:
-    return _command(environ, ("PAGER",), ("less", "more"))
+def editor(environ: Mapping[str, str]) -> Program:
+    return _program(environ, ("VISUAL", "EDITOR"), ("nano", "vim", "vi"))
 
 
-def _command(environ: Mapping[str, str], names: Sequence[str], usual: Sequence[str]) -> list[str]:
+def pager(environ: Mapping[str, str]) -> Program:
+    return _program(environ, ("PAGER",), ("less", "more"))
+
+
+def _program(environ: Mapping[str, str], names: Sequence[str], usual: Sequence[str]) -> Program:
     for name in names:
-        if words := shlex.split(environ.get(name, "")):
-            return words
-    return [next((program for program in usual if shutil.which(program)), usual[-1])]
+        if words := _words(environ.get(name, "")):
+            return Program(words=words, variable=name, is_named=True)
+    found = next((program for program in usual if shutil.which(program)), usual[-1])
+    return Program(words=[found], variable=names[-1], is_named=False)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote without its end
+        return [command]
 
 
 def edit(app: App[Any], command: Sequence[str], text: str, below: str) -> str:

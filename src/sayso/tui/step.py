@@ -361,7 +361,7 @@ class Step(Vertical):
         takes_words = self._question.takes_own_text or not self._question.choices
         field = self._own if takes_words and not self._note.has_focus else self._note
         below = f"{self._shared.texts.editor_marker}\n\n{printable(self._question.text)}"
-        text = edit(self.app, editor(self._shared.environ), field.text, below)
+        text = edit(self.app, editor(self._shared.environ).words, field.text, below)
         field.put(text)
         self._writing = field is self._own
         if field is self._own:
