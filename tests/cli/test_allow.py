@@ -217,6 +217,14 @@ def test_what_was_edited_is_shown_whole_once_more_and_then_allowed(home: Home, t
         assert "    │ -git push --force" in logged
 
 
+def test_an_editor_that_is_not_there_is_named_with_the_variable_that_chose_it(home: Home) -> None:
+    with home.permission(PUSH, takes_changes=True) as ask:
+        with Terminal(home, "allow", ask.id, "--edit", EDITOR="no-editor", VISUAL="") as terminal:
+            assert terminal.end() == 2
+        assert "Error: EDITOR: your editor could not be started, or failed (no-editor: " in terminal.screen
+        assert home.ask_of(ask).state is State.PENDING
+
+
 def test_a_bad_edit_is_told_and_what_was_typed_comes_back(home: Home, tmp_path: Path, editor: Path) -> None:
     fetch = Action(kind=ActionKind.FETCH, tool="WebFetch", folder="/", data={"input": {"url": "https://a.example"}})
     (tmp_path / "typed.1").write_text('{"url": ')

@@ -14,6 +14,7 @@ from sayso.asks.draft import Draft, Said, answer, merged, to_json
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question
 from sayso.records import replace
 from sayso.tui import draft as drafts
+from sayso.tui import settling
 from sayso.tui.answer import AnswerScreen
 from sayso.tui.settling import SettlingScreen
 
@@ -55,6 +56,15 @@ async def test_without_another_ask_there_is_nowhere_to_go(place: Place) -> None:
         await anna.open()
         await anna.press("ctrl+n")
         await anna.sees("There is no other question.")
+
+
+async def test_what_comes_after_a_pause_is_kept_without_another(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "_SAVE_EVERY", 3600.0)
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("b")
+        await until(lambda: place.desk.draft(held.ask.id, "anna"), anna.screen)
 
 
 async def test_quitting_at_once_keeps_the_draft(place: Place) -> None:
@@ -102,7 +112,7 @@ async def test_a_draft_that_falls_due_while_the_answer_is_sent_is_not_left_behin
     async with place.inbox() as anna:
         await anna.open()
         await anna.type("billing")
-        await until(lambda: place.desk.draft(held.ask.id, "anna"), anna.screen)
+        await until(lambda: "billing" in place.desk.draft(held.ask.id, "anna"), anna.screen)
 
         def sent_slowly(desk: AskDesk, *args: Any, **more: Any) -> Ask:
             screen = anna.app.screen

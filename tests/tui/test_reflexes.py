@@ -541,7 +541,7 @@ async def test_what_changes_behind_a_dialog_does_not_hold_up_what_is_confirmed_i
     async with place.inbox((60, 20)) as anna:
         await anna.open()
         await anna.press("x")
-        await anna.sees("Reject this question?")
+        await anna.sees("Deny this permission?")
         behind = anna.app.screen_stack[1].query_one(Step)
         behind.unseen = 0
         behind.post_message(Step.Looked())
@@ -555,7 +555,7 @@ async def test_what_has_changed_behind_a_dialog_is_new_when_the_dialog_is_gone(p
     async with place.inbox((60, 20)) as anna:
         await anna.open()
         await anna.press("x")
-        await anna.sees("Reject this question?")
+        await anna.sees("Deny this permission?")
         await anna.pilot.resize_terminal(130, 70)
         await anna.sees("echo 39")
         await anna.press("escape")

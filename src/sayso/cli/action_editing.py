@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -60,7 +61,12 @@ def _editable(ask: Ask, option: str) -> Action:
 
 def _in_editor(text: str, form: EditText) -> str:
     """Editors end the last line of a file; where the agent's text had no such end, that is not the person's change."""
-    found = click.edit(text, extension=form.suffix, require_save=False) or ""
+    try:
+        found = click.edit(text, extension=form.suffix, require_save=False) or ""
+    except click.ClickException as error:
+        variable = next((name for name in ("VISUAL", "EDITOR") if os.environ.get(name)), "EDITOR")
+        told = f"your editor could not be started, or failed ({error.message}). Nothing was decided."
+        raise InvalidInput([Problem(path=variable, text=told)]) from None
     return found if form.text.endswith("\n") else found.removesuffix("\n")
 
 

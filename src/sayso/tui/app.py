@@ -45,7 +45,7 @@ from sayso.tui.programs import give_to_tmux, pager, read
 from sayso.tui.reflexes import REST
 from sayso.tui.screen import Copy, LookAgain, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
-from sayso.tui.signals import Signals, terminal_behind_tmux
+from sayso.tui.signals import Signals, TerminalState, terminal_behind_tmux, terminal_state
 from sayso.tui.themes import THEMES, remember_theme, remembered_theme, theme_for
 from sayso.tui.typeahead import Passed
 
@@ -214,7 +214,18 @@ class SaysoApp(App[int], inherit_bindings=False):
         limit = threading.Timer(_GRACE, os._exit, (1,))
         limit.daemon = True
         limit.start()
-        self.exit()
+        if self.is_headless or terminal_state() is TerminalState.THERE:
+            self.exit()
+        else:
+            self.run_worker(self._leave_terminal(), group="leave")
+
+    async def _leave_terminal(self) -> None:
+        """End without it: nothing can be given back to it, and what is left would never be drawn."""
+        for screen in self.screen_stack:
+            if isinstance(screen, SaysoScreen):
+                await screen.save()
+        await asyncio.to_thread(self.shared.link.close)
+        os._exit(1)
 
     async def action_quit(self) -> None:
         """Whoever quits has answered: what is about to be sent is sent now. No other end sends it."""
@@ -300,6 +311,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         self._show_board()
 
     def _make_rounds(self) -> None:
+        if not self.is_headless and terminal_state() is TerminalState.GONE:
+            self._leave()  # nothing tells us where it is not the one that we belong to
         self.run_worker(self._watcher.release_the_dead(), group="dead", exclusive=True)
 
     # Telling the person

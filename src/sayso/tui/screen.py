@@ -111,6 +111,9 @@ class SaysoScreen(Screen[ScreenResultType]):
         newest = self.shared.board.unseen
         return self.shared.texts.newest.format(headline=self.shared.wording.headline(newest)) if newest else ""
 
+    async def save(self) -> None:
+        """Keep what the person has entered and not sent."""
+
     def tick(self) -> None:
         """Time has passed: show what reads differently now."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,8 @@ from sayso.tui.shared import Shared
 if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule
 
-_SAVE_AFTER = 0.25
-"""Seconds after the last key before a draft is kept."""
+_SAVE_EVERY = 0.25
+"""Seconds between two times that a draft is kept, at least. The first key after a pause is kept at once."""
 
 _ELABORATE = "Please elaborate on question {number} of {total} ({question}) and ask again. {unclear}"
 """For the agent, so in the language agents are spoken to."""
@@ -44,6 +45,7 @@ class SettlingScreen(SaysoScreen[None]):
         """Whether it was said that whoever is here may not settle it: more than that they may enter nothing."""
         self._leaving = False
         self._saving: Timer | None = None
+        self._saved_at = float("-inf")
         self._one_at_a_time = asyncio.Lock()
         """A draft that is kept while its ask is settled would be left behind."""
         self._kept = to_json(ask, draft)
@@ -53,11 +55,13 @@ class SettlingScreen(SaysoScreen[None]):
     def enter(self, draft: Draft) -> None:
         """The person has entered something."""
         self.draft = draft
-        if self._saving is None:
-            self._saving = self.set_timer(_SAVE_AFTER, self._save_now)
+        if self._saving is None and (left := self._saved_at + _SAVE_EVERY - time.monotonic()) > 0:
+            self._saving = self.set_timer(left, self._save_now)
+        elif self._saving is None:
+            self._save_now()
 
     def _save_now(self) -> None:
-        self._saving = None
+        self._saving, self._saved_at = None, time.monotonic()
         self.run_worker(self.save(), group="save")
 
     async def save(self) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import os
+import select
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
+from enum import Enum
 
 from sayso.config import Config
 from sayso.text import one_line
@@ -70,6 +73,27 @@ class Signals:
         if not self._in_tmux:
             return sequence
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+
+
+class TerminalState(Enum):
+    """What becomes of what is drawn."""
+
+    THERE = "there"
+    HALTED = "halted"
+    """It takes no more output for now."""
+    GONE = "gone"
+
+
+def terminal_state() -> TerminalState:
+    """Whether anything drawn now comes anywhere."""
+    if not hasattr(select, "poll"):
+        return TerminalState.THERE
+    looked = select.poll()
+    looked.register(sys.__stdin__ or 0, select.POLLOUT)
+    events = sum(event for _, event in looked.poll(0))
+    if events & (select.POLLHUP | select.POLLERR | select.POLLNVAL):
+        return TerminalState.GONE
+    return TerminalState.THERE if events else TerminalState.HALTED
 
 
 def kind_for(terminal: str) -> str:

@@ -35,6 +35,13 @@ sayso.tui.inbox.SECONDS_TO_UNDO = 600
 sys.exit(sayso.cli.main())
 """
 """Sayso, with more time to take an answer back than a test takes."""
+_NEVER_CUT_SHORT = """
+import sys, sayso.cli, sayso.tui.app
+sayso.tui.app._GRACE = 3600
+sayso.tui.app._ROUNDS_EVERY = 1.0
+sys.exit(sayso.cli.main())
+"""
+"""Sayso, with all the time to leave in order that it wants."""
 
 
 def test_all_is_drawn_again_when_the_person_comes_back_from_the_shell(place: Place) -> None:
@@ -333,24 +340,29 @@ def test_a_closed_terminal_sends_no_answer_that_could_still_be_taken_back(place:
         anna.sees("draft", "1 waiting")
 
 
-def test_it_ends_when_told_to_even_if_its_terminal_takes_no_more_output(place: Place) -> None:
-    ours, its = pty.openpty()
-    command = [Path(sys.executable).with_name("sayso")]
-    environment = {**place.environment, "TERM": "xterm-256color"}
-    inbox = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment, start_new_session=True)
-    try:
-        shown = b""
-        while b"No questions." not in shown:
-            assert select.select([ours], [], [], WAIT)[0], shown
-            shown += os.read(ours, 65536)
-        termios.tcflow(its, termios.TCOOFF)
-        inbox.send_signal(signal.SIGHUP)
+@pytest.mark.parametrize("end", ["takes no more output", "is gone without a word"])
+def test_it_ends_by_itself_and_keeps_the_draft_where_its_terminal(place: Place, end: str) -> None:
+    patient = place.folder / "patient.py"
+    patient.write_text(_NEVER_CUT_SHORT)
+    with terminal(place) as anna, agents(place) as others:
+        held = others.ask(words("What is it called?"))
+        anna.start(f"setsid {sys.executable} {patient}")
+        anna.sees("1 waiting")
+        anna.keys("Enter")
+        anna.sees("Write your answer.")
+        anna.type("last words")
+        anna.sees("last words")
+        inbox = anna.process
+        if end == "takes no more output":
+            its = os.open(anna.told("pane_tty"), os.O_RDWR | os.O_NOCTTY)
+            termios.tcflow(its, termios.TCOOFF)
+            os.close(its)
+            inbox.send_signal(signal.SIGHUP)
+        else:
+            anna.tmux("respawn-pane", "-k", "exec sleep 600")
         inbox.wait(WAIT)
-    finally:
-        inbox.kill()
-        inbox.wait()
-        os.close(ours)
-        os.close(its)
+        assert "last words" in others.desk.draft(held.ask.id, "anna")
+        assert others.desk.open_surfaces() == []
 
 
 def test_new_asks_ring_the_bell_set_the_title_and_notify_through_tmux(place: Place) -> None:
