@@ -12,10 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.asks.samples import ANNA, RED, ask
+from tests.disks import other_than
 from tests.store.other import OtherProcess
 
 from sayso.asks.desk import AskDesk
@@ -234,6 +236,23 @@ def test_a_store_that_is_removed_while_it_is_open_is_made_anew_where_others_see_
     assert not AskDesk(store).get(left.id).state.answerable
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     store.close()
+
+
+def test_a_store_whose_whole_disk_is_gone_for_a_while_is_not_made_anew(file: Path) -> None:
+    gone = partial(pytest.raises, StoreUnavailable, match="No other store is made in its place")
+    with other_than(file.parent.parent) as disk:
+        disk.mount(file.parent)
+        store = SqliteStore(file)
+        held = AskDesk(store).hold(ask())
+        disk.unmount()
+        with gone():
+            AskDesk(store).leave(ask())
+        with gone(), store.aside():
+            """Another connection would make it, too."""
+        assert not file.exists()
+        disk.mount(file.parent)
+        assert AskDesk(store).get(held.ask.id) == held.ask
+        store.close()
 
 
 def test_a_store_that_is_replaced_just_as_it_is_opened_is_not_taken_for_the_new_one(

@@ -93,6 +93,8 @@ class SqliteStore(Store):
         self._bell: Bell | None = None
         self._bell_dir: Path | None = None
         self._opened: _Identity | None = None
+        self._disk = 0
+        """Where it was when it was opened last."""
         self._connection = self._open()
 
     @classmethod
@@ -180,6 +182,8 @@ class SqliteStore(Store):
             return self._second
 
     def _another(self) -> SqliteStore:
+        with self._explained():
+            self._is_there()
         other = SqliteStore(self._file, self._wanted_bell_dir)
         other.begins_anew = self.begins_anew
         return other
@@ -198,23 +202,34 @@ class SqliteStore(Store):
                     connection.close()
                     raise
                 if after == before:
-                    self._opened = after
+                    self._opened, self._disk = after, _disk(self._file)
                     return connection
                 # Replaced meanwhile: this may be the file that is gone.
                 connection.close()
 
     def _current(self) -> sqlite3.Connection:
         """The connection, opened again if the file was removed or replaced: nobody else would see what it writes."""
-        try:
-            if self._opened == _identity(self._file):
-                return self._connection
-        except FileNotFoundError:
-            if not self.begins_anew:
-                raise
+        if self._is_there():
+            return self._connection
         self._opened = None
         self._connection.close()
         self._connection = self._open()
         return self._connection
+
+    def _is_there(self) -> bool:
+        """Whether the file is the one that was opened. An error where it is gone and none is made in its place: where
+        people look on, and where the whole disk is gone and may come back."""
+        try:
+            return self._opened == _identity(self._file)
+        except FileNotFoundError:
+            if not self.begins_anew:
+                raise
+            if _disk(self._file) != self._disk:
+                raise StoreUnavailable(
+                    f"The disk of the store at {self.where} is gone. No other store is made in its place: what is in "
+                    "this one is there again when the disk is."
+                ) from None
+            return False
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         version = _version(connection)
@@ -380,6 +395,11 @@ def _identity(file: Path | None) -> _Identity:
         return 0, 0
     found = file.stat()
     return found.st_dev, found.st_ino
+
+
+def _disk(file: Path | None) -> int:
+    """The disk that it lies on, or would. Folders are compared, because in a container files can be on another one."""
+    return next(folder.stat().st_dev for folder in file.absolute().parents if folder.exists()) if file else 0
 
 
 def _make_private(file: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from tests.disks import other_than
 from tests.e2e.stdio.harness import WAIT, Agent, Place, data_of, new_place, question, text_of
 from tests.postgres import Server
 from tests.trusting import trust
@@ -196,6 +197,23 @@ def test_a_store_that_is_damaged_while_the_server_runs_fails_calls_until_it_is_p
         works(agent, place, "After?")
         with place.person() as person:
             assert {ask.questions[0].text for ask in person.asks()} == {"Before?", "After?"}
+
+
+def test_a_disk_that_is_gone_for_a_while_fails_calls_and_what_was_asked_before_is_answered(place: Place) -> None:
+    with other_than(place.folder) as disk:
+        disk.mount(place.state)
+        with place.agent() as agent:
+            waiting = agent.ask(question("Still there?"))
+            with place.person() as person:
+                ask = person.wait_for_ask("Still there?")
+            disk.unmount()
+            fails(agent, "Meanwhile?", "No other store is made in its place")
+            assert not place.database.exists()
+            disk.mount(place.state)
+            works(agent, place, "After?")
+            with place.person() as person:
+                person.answer(ask, "Yes")
+            assert data_of(waiting.result(WAIT))["outcome"] == "answered"
 
 
 def test_a_full_disk_fails_the_call_and_not_the_server(place: Place) -> None:
