@@ -10,7 +10,7 @@ import pytest
 from tests.cli.settings_table import PAGE, documented, table
 
 from sayso import errors
-from sayso.cli import INTERRUPTED
+from sayso.cli import HAD_ENOUGH, INTERRUPTED
 from sayso.cli.ask import EXIT_CODES, OTHER_END
 from sayso.cli.command_table import COMMANDS
 from sayso.cli.lazy_group import load
@@ -64,7 +64,7 @@ def test_the_reference_names_exactly_the_exit_codes_there_are() -> None:
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.SaysoError)
     }
-    codes = raised | set(EXIT_CODES.values()) | {0, OTHER_END, INTERRUPTED, 143, 129}
+    codes = raised | set(EXIT_CODES.values()) | {0, OTHER_END, INTERRUPTED, HAD_ENOUGH, 143, 129}
     documented = {int(row[0]) for row in rows(COMMANDS_MD) if row[0].isdigit()}
     assert documented == codes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sqlite3
 import subprocess
@@ -157,8 +158,10 @@ def test_a_full_disk_is_named_with_the_file_and_leaves_no_part_of_one(home: Home
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("words", ["list", "tools init git", "backup saved.db", "doctor --json"])
-def test_a_stream_that_is_closed_is_no_trouble(home: Home, words: str, closed: str) -> None:
+@pytest.mark.parametrize("words", ["list", "--help", "tools init git", "backup saved.db", "doctor --json"])
+def test_with_a_stream_closed_all_is_done_and_what_was_not_printed_is_an_error(
+    home: Home, words: str, closed: str
+) -> None:
     home.leave(choice())
     ran = subprocess.run(
         ["sh", "-c", f"{BIN / 'sayso'} {words} {closed}"],
@@ -168,9 +171,26 @@ def test_a_stream_that_is_closed_is_no_trouble(home: Home, words: str, closed: s
         text=True,
         timeout=SECONDS,
     )
-    assert ran.returncode == home.run(*words.replace("saved", "other").split()).code
+    usual = home.run(*words.replace("saved", "other").split())
+    is_missed = closed != "2>&-" and bool(usual.out)
+    assert ran.returncode == (usual.code or int(is_missed))
+    assert ("Error: Bad file descriptor: standard output" in ran.stderr) is (
+        is_missed and closed == ">&-" and not usual.code
+    )
     assert "Traceback" not in ran.stderr
     assert "Warning" not in ran.stderr
+    assert (home.project / "saved.db").exists() is words.startswith("backup")
+
+
+@pytest.mark.parametrize("words", ["list", "--help", "list --json", "config"])
+def test_whoever_has_read_enough_ends_it_without_a_word(home: Home, words: str) -> None:
+    home.leave(choice())
+    ours, its = os.pipe()
+    os.close(ours)
+    command = [str(BIN / "sayso"), *words.split()]
+    ran = subprocess.run(command, stdout=its, stderr=subprocess.PIPE, env=home.env, text=True, timeout=SECONDS)
+    os.close(its)
+    assert (ran.returncode, ran.stderr) == (141, "")
 
 
 @pytest.mark.parametrize(

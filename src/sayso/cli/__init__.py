@@ -5,6 +5,7 @@ Answers and data go to stdout, talk goes to stderr, and every end has its exit c
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import click
 
 INTERRUPTED = 130
+HAD_ENOUGH = 141
+"""As shells tell of a program that SIGPIPE has ended."""
 READERS = (
     "list",
     "show",
@@ -170,15 +173,18 @@ def _explaining(work: Callable[[], object]) -> int:
 
 def _for_a_person(work: Callable[[], object]) -> int:
     """The same where somebody reads along: also of what the system refuses."""
-    from sayso.cli.program import open_closed_streams
+    from sayso.cli.program import misses_output, open_closed_streams
 
     open_closed_streams()
     try:
-        return _explaining(work)
+        code = _explaining(work)
+        if code == 0 and misses_output():
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+        return code
     except BrokenPipeError:
         # Whoever reads has enough.
         _forget_output()
-        return 1
+        return HAD_ENOUGH
     except OSError as error:
         _forget_output()
         return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)

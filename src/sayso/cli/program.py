@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -16,6 +17,16 @@ COMPLETES = "_SAYSO_COMPLETE"
 _was_closed: set[str] = set()
 
 
+class _Nowhere(io.TextIOWrapper):
+    """In the place of an output that was closed: it knows whether anything was to be written there."""
+
+    is_missed = False
+
+    def write(self, text: str) -> int:
+        self.is_missed |= bool(text)
+        return super().write(text)
+
+
 def open_closed_streams() -> None:
     """Have all three standard streams. Else what is opened next would get the number of one that was closed, and all
     that is meant for that."""
@@ -24,12 +35,18 @@ def open_closed_streams() -> None:
             _was_closed.add(name)
             nowhere = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(nowhere, True)
-            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+            raw = open(nowhere, f"{mode}b", closefd=False)  # noqa: SIM115
+            setattr(sys, name, _Nowhere(raw, encoding="utf-8"))
 
 
 def has_output() -> bool:
     """Whether standard output was open when this process was started."""
     return "stdout" not in _was_closed
+
+
+def misses_output() -> bool:
+    """Whether something was written to a standard output that was closed."""
+    return isinstance(sys.stdout, _Nowhere) and sys.stdout.is_missed
 
 
 def program_name() -> str:
