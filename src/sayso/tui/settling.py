@@ -25,8 +25,9 @@ from sayso.tui.shared import Shared
 if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule
 
-_SAVE_EVERY = 0.25
-"""Seconds between two times that a draft is kept, at least. The first key after a pause is kept at once."""
+_SAVE_EVERY, _SAVE_AFTER = 0.25, 0.05
+"""Seconds between two times that a draft is kept, at least; and after the first key that follows a pause, which is first
+drawn."""
 
 _ELABORATE = "Please elaborate on question {number} of {total} ({question}) and ask again. {unclear}"
 """For the agent, so in the language agents are spoken to."""
@@ -55,10 +56,9 @@ class SettlingScreen(SaysoScreen[None]):
     def enter(self, draft: Draft) -> None:
         """The person has entered something."""
         self.draft = draft
-        if self._saving is None and (left := self._saved_at + _SAVE_EVERY - time.monotonic()) > 0:
-            self._saving = self.set_timer(left, self._save_now)
-        elif self._saving is None:
-            self._save_now()
+        if self._saving is None:
+            left = self._saved_at + _SAVE_EVERY - time.monotonic()
+            self._saving = self.set_timer(max(left, _SAVE_AFTER), self._save_now)
 
     def _save_now(self) -> None:
         self._saving, self._saved_at = None, time.monotonic()
