@@ -232,7 +232,7 @@ async def test_only_keys_that_do_something_are_shown(place: Place) -> None:
         await anna.sees("enter open", "X reject", "/ filter")
         await anna.press("/")
         await anna.type("zzz")
-        await anna.sees("esc shows all again", "esc back")
+        await anna.sees("esc shows all again", "esc show 1 hidden")
         assert "/ filter" not in anna.screen()
         await anna.press("escape", "X")
         await anna.sees("enter confirms")

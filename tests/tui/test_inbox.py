@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.asks.samples import FakeClock
 from tests.tui.harness import DROP, FOUR, NAME, Place, select, until
+from tests.tui.test_permissions import wanted
 
 from sayso.asks.draft import Draft, to_json
 from sayso.asks.model import Asker, NewAsk, State
@@ -207,6 +208,27 @@ async def test_words_filter_the_list_and_escape_takes_them_away(place: Place) ->
         await anna.sees("Nothing here matches the filter.")
         await anna.press("escape")
         await anna.sees("Which colour?", "May I drop")
+
+
+async def test_what_a_forgotten_filter_hides_is_told_with_the_key_that_shows_it(place: Place) -> None:
+    place.ask(select("Which colour?"))
+    async with place.inbox(size=(60, 20)) as anna:
+        await anna.press("/")
+        await anna.type("colour")
+        await anna.press("down")
+        await anna.sees_not("hidden")
+        place.ask(select("Which shape?"))
+        await anna.sees('esc show 1 hidden by the filter "colour"', "new: Which shape?")
+        wanted(place)
+        await anna.sees('esc show 2 hidden by the filter "colour", permissions too')
+        await anna.press("x")
+        await anna.sees('2 hidden by the filter "colour", permissions too')
+        await anna.press("escape", "escape")
+        await anna.sees("Which shape?", "Allow Bash: git push --force?")
+        await anna.sees_not("hidden")
+        await anna.press("p")
+        place.ask(NAME, project="/home/anna/shop")
+        await anna.sees("esc show 1 hidden by project api")
 
 
 async def test_what_a_filter_finds_is_opened_at_once(place: Place) -> None:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _SNOOZED_FOR = 3_600_000
 """Milliseconds for which one key puts an ask off."""
+_MOST_OF_FILTER = 16
+"""Characters of a filter that are told on the line at the bottom."""
 _PREVIEW_AFTER = 0.05
 """Seconds the cursor must rest before the preview follows: holding a key down must not cost a preview per row."""
 
@@ -177,7 +179,8 @@ class InboxScreen(SaysoScreen[None]):
     def special(self) -> str:
         """What the list leaves out, and what is new above what is shown of it."""
         texts = self.shared.texts
-        newest = super().special() if self.query_one(AskList).scroll_offset.y else ""
+        is_out_of_sight = self.query_one(AskList).scroll_offset.y or self.shared.board.newest in self._hidden
+        newest = super().special() if is_out_of_sight else ""
         project = (
             texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project is not None else ""
         )
@@ -186,6 +189,29 @@ class InboxScreen(SaysoScreen[None]):
         told = texts.only_snoozed if self._shows_snoozed else texts.how_many_snoozed
         snoozed = told.format(n=len(self.shared.board.snoozed)) if self.shared.board.snoozed else ""
         return " · ".join(part for part in (newest, marked, snoozed, project, order) if part)
+
+    @property
+    def _hidden(self) -> list[Ask]:
+        """What the filters leave out."""
+        listed = {ask.id for ask in self._listed}
+        return [ask for ask in self._all if ask.id not in listed] if self._is_filtered else []
+
+    @property
+    def _told_hidden(self) -> str:
+        """How much that is, and by which filter: a person may have forgotten it."""
+        texts, hidden = self.shared.texts, self._hidden
+        if not hidden:
+            return ""
+        words = one_line(self.query_one("#filter", Input).value, _MOST_OF_FILTER)
+        project = one_line((self._project or "").rpartition("/")[2], _MOST_OF_FILTER)
+        by = texts.by_filter.format(words=words) if words else texts.only_project.format(project=project)
+        told = texts.hidden_permissions if any(ask.is_permission for ask in hidden) else texts.hidden
+        return told.format(n=len(hidden), filter=by)
+
+    @property
+    def _back_shows_all(self) -> bool:
+        """Whether the next press of that key takes the filters away, and not the marks, or folds."""
+        return self.query_one("#filter").has_focus or not (self._marked or self._can_fold)
 
     def tick(self) -> None:
         self.query_one(AskList).tick()
@@ -326,6 +352,7 @@ class InboxScreen(SaysoScreen[None]):
         """Begin the line at the bottom with what is about to be sent, or with the keys that answer what is in view."""
         texts, bar = self.shared.texts, self.query_one(KeyBar)
         bar.withhold({"allow"} if self._readable and not self._takes_answers(self._readable) else set())
+        hidden = [("", self._told_hidden)] if self._told_hidden and not self._back_shows_all else []
         if self.query_one("#filter").has_focus:
             found = bool(self.query_one(AskList).items)
             bar.lead([("enter", texts.open_found), ("down", texts.to_found)] if found else [])
@@ -334,9 +361,9 @@ class InboxScreen(SaysoScreen[None]):
             answer = Content(self._told_from_here(going)).truncate(max(room, 1), ellipsis=True)
             bar.lead([("", texts.sent_in.format(answer=answer.plain, n=going.seconds))])
         elif self._readable and keys_for(self._readable) and self._takes_answers(self._readable):
-            bar.lead([(shown_keys(self._readable), texts.answers_it)])
+            bar.lead([*hidden, (shown_keys(self._readable), texts.answers_it)])
         else:
-            bar.lead([])
+            bar.lead(hidden)
 
     def _takes_answers(self, ask: Ask) -> bool:
         """Whether a key on its row answers it: not while words are typed elsewhere, or were for it."""
@@ -752,6 +779,7 @@ class InboxScreen(SaysoScreen[None]):
         self.tick()
         top.tell(self.shared.board, self.special())
         self.tell_keys_otherwise()
+        self._tell_keys()
         self.refresh_bindings()
 
     def names_now(self) -> dict[str, str]:
@@ -760,6 +788,8 @@ class InboxScreen(SaysoScreen[None]):
             told["reject"] = texts.reject_marked.format(n=len(self._marked))
         elif (ask := self.query_one(AskList).ask) and ask.is_permission:
             told["reject"] = texts.deny_why
+        if self._told_hidden and self._back_shows_all:
+            told["back"] = texts.show.format(what=self._told_hidden)
         if self._shows_snoozed:
             told |= {"snooze": texts.wake_it, "snoozed": texts.do_back}
         return told

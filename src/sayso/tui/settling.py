@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule
 
 _SAVE_EVERY, _SAVE_AFTER = 0.25, 0.05
-"""Seconds between two times that a draft is kept, at least; and after the first key that follows a pause, which is first
-drawn."""
+"""Seconds between two times that a draft is kept, at least; and after the first key that follows a pause, which is
+drawn first."""
 
 _ELABORATE = "Please elaborate on question {number} of {total} ({question}) and ask again. {unclear}"
 """For the agent, so in the language agents are spoken to."""

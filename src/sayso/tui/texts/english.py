@@ -93,6 +93,10 @@ class Texts:
     open_found: str = "open the first"
     to_found: str = "to the list"
     to_options: str = "to the options"
+    by_filter: str = 'the filter "{words}"'
+    hidden: str = "{n} hidden by {filter}"
+    hidden_permissions: str = "{n} hidden by {filter}, permissions too"
+    show: str = "show {what}"
     only_project: str = "project {project}"
     oldest_first: str = "oldest first"
     crowd_about: str = "This agent has many questions open, so they are one row here. {key} shows each of them."
