@@ -35,6 +35,14 @@ class Invocation:
     it."""
 
 
+@record
+class _Paths:
+    """What is wrong with the paths of a call, and where the others lead."""
+
+    problems: tuple[Problem, ...] = ()
+    leads_to: Mapping[str, str] = field(default_factory=dict)
+
+
 def check_arguments(leaf: Leaf, arguments: Mapping[str, object]) -> tuple[Problem, ...]:
     """Everything wrong with the arguments that can be told without looking at the file system."""
     given = completed(leaf, arguments)
@@ -51,13 +59,12 @@ def build_argv(
 
     `roots` are the directories that paths may lie in, `folder` is the operation's own, for values passed by file.
     """
-    problems = list(check_arguments(leaf, arguments))
+    problems = check_arguments(leaf, arguments)
     given = completed(leaf, arguments)
-    cwd, leads_to = _cwd(leaf, given, project), dict[str, str]()
-    if not problems:
-        problems = list(_astray(leaf, given, leads_to, project=project, cwd=cwd, roots=roots))
-    if problems:
-        raise InvalidInput(problems)
+    cwd = _cwd(leaf, given, project)
+    paths = _Paths(problems=problems) if problems else _paths(leaf, given, project=project, cwd=cwd, roots=roots)
+    if paths.problems:
+        raise InvalidInput(paths.problems)
     line = command_line(leaf, given, folder)
     timeout = given.get(TIMEOUT_SECONDS.name, leaf.settings.timeout_seconds)
     stdin = leaf.stdin if line.stdin is None else line.stdin
@@ -70,7 +77,7 @@ def build_argv(
         synchronous=leaf.synchronous or given.get(EXECUTION_MODE.name) == SYNCHRONOUS,
         timeout_seconds=int(timeout) if isinstance(timeout, int | float) else None,
         before=tuple(line.before),
-        leads_to=leads_to,
+        leads_to=paths.leads_to,
     )
 
 
@@ -79,17 +86,10 @@ def _cwd(leaf: Leaf, given: Mapping[str, object], project: Path) -> Path:
     return project / (asked if isinstance(asked, str) else leaf.settings.cwd or "")
 
 
-def _astray(
-    leaf: Leaf,
-    given: Mapping[str, object],
-    leads_to: dict[str, str],
-    *,
-    project: Path,
-    cwd: Path,
-    roots: Sequence[Path],
-) -> Iterator[Problem]:
-    """Paths that lead out of the roots, and a working directory that is none. Where the others lead is noted in
-    `leads_to`: each is looked at once, because a link may lead elsewhere a moment later."""
+def _paths(leaf: Leaf, given: Mapping[str, object], *, project: Path, cwd: Path, roots: Sequence[Path]) -> _Paths:
+    """Paths that lead out of the roots, and a working directory that is none, are wrong. Each is looked at once: a link
+    may lead elsewhere a moment later."""
+    problems, leads_to = list[Problem](), dict[str, str]()
     asked = given.get(WORKING_DIRECTORY.name)
     reason = ""
     if isinstance(asked, str):
@@ -97,11 +97,12 @@ def _astray(
     if not reason and not cwd.is_dir():
         reason = f"is {quoted(str(cwd))}, which is not a directory."
     if reason:
-        yield Problem(path=WORKING_DIRECTORY.name, text=reason)
+        problems.append(Problem(path=WORKING_DIRECTORY.name, text=reason))
     for name, path in _path_arguments(leaf, given):
         reason, leads_to[path] = _looked_at(path, base=cwd, roots=roots)
         if reason:
-            yield Problem(path=name, text=reason)
+            problems.append(Problem(path=name, text=reason))
+    return _Paths(problems=tuple(problems), leads_to=leads_to)
 
 
 def _path_arguments(leaf: Leaf, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
