@@ -76,12 +76,13 @@ def answered_after_its_session(place: Place, person: Person) -> str:
     return first
 
 
-def test_the_answer_of_a_session_that_is_gone_reaches_the_next(place: Place) -> None:
+def test_the_answer_of_a_session_that_is_gone_reaches_the_next_and_says_whose_it_was(place: Place) -> None:
     with place.person() as person:
         first = answered_after_its_session(place, person)
         with session(place, name="s-2") as b:
             told = data_of(b.call("ask_user", PROCEED).result(WAIT))
         assert (told["ask_id"], told["outcome"]) == (first, "answered")
+        assert "for another session, not you, which has ended: this is what it asked at" in told["given_earlier"]
 
 
 def test_the_next_session_is_told_that_the_yes_was_to_the_question_of_another(place: Place) -> None:
@@ -245,15 +246,6 @@ def test_an_answer_waits_for_a_session_that_was_resumed_and_has_called_no_tool_y
             resumed.kill()
         (got,) = data_of(b.call("get_answers", {}).result(WAIT))["answers"]
         assert got["ask_id"] == first
-
-
-def test_an_answer_to_another_session_says_so_where_the_same_is_asked_again(place: Place) -> None:
-    with place.person() as person:
-        first = answered_after_its_session(place, person)
-        with session(place, name="s-2") as agent:
-            told = data_of(agent.call("ask_user", PROCEED).result(WAIT))
-        assert (told["ask_id"], told["outcome"]) == (first, "answered")
-        assert "for another session, not you, which has ended: this is what it asked at" in told["given_earlier"]
 
 
 def test_an_open_question_of_another_session_is_named_as_such_and_taken_over_only_by_name(place: Place) -> None:
