@@ -88,7 +88,7 @@ async def test_who_reads_on_in_the_preview_stays_there_when_something_else_is_as
         drawn.append(ask.id)
         return preview(shared, ask)
 
-    monkeypatch.setattr("sayso.tui.inbox.preview", counted)
+    monkeypatch.setattr("sayso.tui.listing.preview", counted)
     place.ask(replace(NAME, text=LONG))
     async with place.inbox((120, 24)) as anna:
         await anna.sees("Paragraph 1.", "more lines")
