@@ -5,7 +5,6 @@ Answers and data go to stdout, talk goes to stderr, and every end has its exit c
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Callable
@@ -179,7 +178,9 @@ def _for_a_person(work: Callable[[], object]) -> int:
     try:
         code = _explaining(work)
         if code == 0 and misses_output():
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+            from sayso.cli.terminal import output_is_closed
+
+            raise output_is_closed()
         return code
     except BrokenPipeError:
         # Whoever reads has enough.

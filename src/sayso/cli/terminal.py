@@ -365,12 +365,17 @@ def _write_out(stream: TextIO, text: str) -> None:
         raise
 
 
+def output_is_closed() -> OSError:
+    """What goes wrong where something is to be shown and nobody can see it."""
+    return OSError(errno.EBADF, os.strerror(errno.EBADF), _OUTPUT)
+
+
 @contextmanager
 def shown_or(undo: Callable[[], object]) -> Iterator[None]:
     """Show something that is shown this once. Where that cannot be, `undo` what it is for: nobody has it."""
     try:
         if not has_output():
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), _OUTPUT)
+            raise output_is_closed()
         yield
     except OSError:
         undo()
