@@ -86,8 +86,6 @@ def command(
 
 
 def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_json: bool) -> None:
-    import asyncio
-
     from sayso.cli import tunnelling
     from sayso.mcp_server.http import McpOverHttp
     from sayso.web import app, serve
@@ -132,7 +130,7 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
                 say(tr("A sign-in link is not written into the journal. `sayso web --link` makes one."))
             else:
                 _print_link(accounts, name, address, as_json)
-            asyncio.run(serve.serve(built, *sockets, hand_over=mcp.hand_over))
+            serve.run(serve.serve(built, *sockets, hand_over=mcp.hand_over))
             if sys.stderr.isatty():
                 say("")  # the terminal has shown the ^C on a line of its own
             _tell_of_agents(desks)
