@@ -341,7 +341,7 @@ def test_what_was_said_in_the_terminal_after_a_hand_back_is_told_when_it_goes_on
     assert after.choices.copied_to == "u-4"
     page = visitor.get(f"/talk/{conversation}").text.partition("data-turns")[2]
     assert "in the terminal" in page
-    assert page.index("And the tests?") < page.index("They pass.") < page.index("</span>remember"), "as it was said"
+    assert page.index("And the tests?") < page.index("They pass.") < page.index("</bdi>remember"), "as it was said"
 
 
 def test_a_conversation_in_a_worktree_that_was_handed_back_is_taken_over_again_where_it_stands(home: Stage) -> None:
@@ -534,7 +534,7 @@ def test_nothing_of_a_shared_session_is_told_twice_whenever_it_is_joined_and_wha
         home.ended(conversation)
         shown = visitor.get(f"/talk/{conversation}").text.partition("<article")[2]
         assert [shown.count(text) for text in ("Count the gulls.", "Nine.", "Count the crabs.")] == [1, 1, 1]
-        assert shown.index("Nine.") < shown.index("Count the crabs.") < shown.index("</span>Quickly.")
+        assert shown.index("Nine.") < shown.index("Count the crabs.") < shown.index("</bdi>Quickly.")
         assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
         terminal.is_told("Feed them.")
         terminal.says("Fed.")
