@@ -32,6 +32,42 @@ _FORGOTTEN = Headers()
 class Exchange:
     """One request of an agent that has shown its token."""
 
+    # Thousands of them wait: a dictionary for each would take more than a kilobyte.
+    __slots__ = (
+        "_complete",
+        "_cut",
+        "_end_awaited",
+        "_id",
+        "_instead",
+        "_news",
+        "_numbered",
+        "_over",
+        "_patience",
+        "_receive",
+        "_said",
+        "_scope",
+        "_send",
+        "_shown_id",
+        "_tag",
+        "_why",
+        "begun",
+        "bookmark",
+        "headers",
+        "lost",
+        "method",
+        "more",
+        "owed",
+        "peer",
+        "program",
+        "requests",
+        "session",
+        "state",
+        "token",
+        "version",
+        "when_answered",
+        "when_over",
+    )
+
     def __init__(self, scope: Scope, receive: Receive, send: Send, token: AgentToken) -> None:
         self.token = token
         self.method: str = scope["method"]
