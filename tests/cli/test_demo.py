@@ -146,6 +146,7 @@ def test_with_the_page_and_without_a_terminal_it_plays_to_the_end(home: Home) ->
     assert (ran.code, ran.err) == (0, "")
     for words in (
         "/sign-in?link=",
+        "this is the same link:",
         "plays the person as well",
         "→ SQLite",
         "→ After you have looked at it",

@@ -46,7 +46,11 @@ def play(port: int) -> None:
 
 def _sign_in(served: DemoPage) -> str:
     about = tr("Open this link in a browser. It signs you in, once, within {n} minutes:", n=LINK_LIFE // 60_000)
-    return f"{about}\n\n{served.link}\n"
+    page, path, rest = served.link.partition("/sign-in")
+    if page == served.address:
+        return f"{about}\n\n{served.link}\n"
+    same = tr("If your browser does not find that address, this is the same link:")
+    return f"{about}\n\n{served.link}\n\n{same}\n\n{served.address}{path}{rest}\n"
 
 
 # With a person
