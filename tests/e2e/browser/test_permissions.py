@@ -301,6 +301,45 @@ def test_a_second_tap_in_the_list_does_not_reach_the_row_that_moves_up(house: Ho
     assert [decided(house, ask) for ask in asks] == [Decision.ALLOWED, None, None]
 
 
+STALLED = """(words) => {
+  const seen = new MutationObserver(() => {
+    if (document.querySelector("main").textContent.includes(words)) return;
+    seen.disconnect();
+    requestAnimationFrame(() => {
+      console.log("stalled");
+      for (const end = performance.now() + 1500; performance.now() < end; );
+    });
+  });
+  seen.observe(document.body, { subtree: true, childList: true });
+}"""
+"""A phone that has much to do: once what has these words is gone, it takes a second and a half to draw what is there."""
+
+
+def test_a_tap_made_before_what_moved_up_could_be_seen_allows_nothing(house: House, sign_in: SignIn) -> None:
+    asks = [permission(house, f"make seen-late-{number}") for number in range(2)]
+    page = live(sign_in(**PHONE))
+    button = allow(row(page, "seen-late-0"))
+    button.scroll_into_view_if_needed()
+    expect(button).to_be_enabled()
+    box = button.bounding_box()
+    assert box
+    hand = page.context.new_cdp_session(page)
+    page.evaluate(STALLED, "seen-late-0")
+    with page.expect_console_message(lambda said: said.text == "stalled"):
+        house.desk.cancel(asks[0].id, Settler(person="an agent", surface="terminal"))
+    # Made while the page is at work; it hears of that afterwards.
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    hand.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [place]})
+    hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(row(page, "seen-late-0")).to_have_count(0)
+    assert page.evaluate("new Promise((told) => requestAnimationFrame(() => setTimeout(() => told(true), 100)))")
+    assert decided(house, asks[1]) is None
+    # It can be pressed all the same, once it has been seen.
+    allow(row(page, "seen-late-1")).tap()
+    expect(row(page, "seen-late-1")).to_have_count(0)
+    assert decided(house, asks[1]) is Decision.ALLOWED
+
+
 def wait_for(button: Locator, patience: int = 500) -> None:
     """Let the page's time go on until it can be pressed, but not before the browser has said, in its own time, what is
     in view."""

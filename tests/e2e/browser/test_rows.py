@@ -298,6 +298,21 @@ def test_keys_answer_the_row_that_has_the_focus_and_never_allow(house: House, si
     assert house.desk.get(wanted.id).state is State.PENDING
 
 
+def test_a_key_meant_for_a_row_that_is_gone_answers_no_other(house: House, sign_in: SignIn) -> None:
+    first, last = house.ask(confirm("Delete it all?")), house.ask(confirm("Is tea nice?"))
+    page = inbox(sign_in)
+    stop_the_clock(page)
+    row_of(page, "Is tea nice?").locator("a").first.focus()
+    house.desk.cancel(last.id, Settler(person="grace", surface="terminal"))
+    expect(row_of(page, "Delete it all?").locator("a").first).to_be_focused()
+    page.keyboard.press("y")
+    page.clock.run_for(UNDO)
+    expect(page.locator("[data-held]")).to_be_empty()
+    assert house.desk.get(first.id).state is State.PENDING
+    page.keyboard.press("y")
+    expect(page.locator("[data-held]")).to_contain_text("Yes")
+
+
 def test_keys_choose_on_the_page_of_a_question_and_are_letters_in_a_field(house: House, sign_in: SignIn) -> None:
     ask = house.ask(select("Which one by number?"))
     page = sign_in(f"/asks/{ask.id}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from tests.e2e.browser.conftest import PHONE
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import Stage, begin, new_stage, permit, process_of, say
 from tests.web.house import USER
@@ -206,6 +207,33 @@ def test_what_is_said_as_its_agent_leaves_begins_a_new_one(stage: Stage, tmp_pat
     run = stage.ended(conversation)
     assert run.state is RunState.COMPLETED
     assert stage.texts(run) == ['Before: ["say One", "remember", "remember"]']
+
+
+PRESS_WHAT_COMES_THERE = """(queue) => {
+  const { left, top, width, height } = queue.getBoundingClientRect();
+  const pressing = () => {
+    if (queue.checkVisibility()) return requestAnimationFrame(pressing);
+    const there = document.elementFromPoint(left + width / 2, top + height / 2).closest("button");
+    window.pressed = there.textContent.trim();
+    there.click();
+  };
+  pressing();
+}"""
+"""A second tap, as soon as the first has taken its button away."""
+
+
+def test_a_second_tap_on_queue_does_not_interrupt_the_agent(patient: Stage, sign_in: SignIn) -> None:
+    stage, page, go = patient, sign_in("/talk", to=patient, **PHONE), patient.folder / "go-second-tap"
+    conversation = begin(page, stage.project("tapped twice", ask_user=False), "say Begun", f"wait {go}")
+    expect(page.locator("#turn-1").get_by_text("Begun", exact=True)).to_be_visible()
+    page.get_by_label("Go on").fill("say More")
+    queue = page.get_by_role("button", name="Queue", exact=True)
+    queue.evaluate(PRESS_WHAT_COMES_THERE)
+    queue.tap()
+    expect(page.locator("[data-queued]")).to_contain_text("say More")
+    assert page.evaluate("window.pressed") == "Interrupt"
+    go.touch()
+    stage.until_true(lambda: [turn.state for turn in stage.runs.turns(conversation, USER)] == [RunState.COMPLETED] * 2)
 
 
 def test_a_message_can_wait_until_the_agent_is_done_and_be_changed_until_then(patient: Stage, sign_in: SignIn) -> None:

@@ -154,7 +154,10 @@ function remove(row) {
   const neighbour = row.nextElementSibling ?? row.previousElementSibling;
   const focused = row.contains(document.activeElement);
   row.remove();
-  if (focused) (neighbour ? $("a", neighbour) : $("main")).focus(STAY);
+  if (!focused) return;
+  (neighbour ? $("a", neighbour) : $("main")).focus(STAY);
+  // Where the row before it has the focus now, that has not moved, and the next key was meant for the one that is gone.
+  if (neighbour) uncovered(neighbour);
 }
 
 function markCurrent() {

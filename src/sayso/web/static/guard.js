@@ -24,16 +24,16 @@ function placeOf(guarded) {
   return places.map(Math.round).join(" ");
 }
 
-function look(guarded, place = placeOf(guarded)) {
+function look(guarded, place = placeOf(guarded), late = 0) {
   if (seen.get(guarded)?.place !== place) restart(guarded, place);
-  const still = performance.now() - seen.get(guarded).since;
+  const still = performance.now() - late - seen.get(guarded).since;
   if (!isWhereDecided(guarded)) return still >= STILL;
-  return Math.min(still, Date.now() - decided.at) >= STILL_WHERE_DECIDED;
+  return Math.min(still, Date.now() - late - decided.at) >= STILL_WHERE_DECIDED;
 }
 
 function restart(guarded, place = seen.get(guarded)?.place) {
   if (!seen.has(guarded)) (guarded.matches("[data-allow]") ? inView : sizes).observe(guarded);
-  const known = { place, since: isOutOfSight(guarded) ? Infinity : performance.now() };
+  const known = { place, since: Infinity };
   seen.set(guarded, known);
   guarded.setAttribute("aria-disabled", "true");
   freeLater(guarded, known);
@@ -45,19 +45,24 @@ function lookAt(all) {
   return all.filter((guarded, number) => look(guarded, places[number]));
 }
 
-let together = null; // what has been restarted at this very moment
+let together = null; // what has been restarted and is about to be drawn
 
 function freeLater(guarded, known) {
   if (!together) {
     const these = (together = new Map());
-    queueMicrotask(() => {
+    const unchanged = () => [...these.keys()].filter((one) => seen.get(one) === these.get(one));
+    afterDrawing(() => {
       together = null;
+      for (const one of unchanged()) if (!isOutOfSight(one)) these.get(one).since = performance.now();
       // A little later than needed, because timers may be early.
-      for (const wait of [STILL, STILL_WHERE_DECIDED]) setTimeout(() => free([...these.keys()].filter((one) => seen.get(one) === these.get(one))), wait + 20);
+      for (const wait of [STILL, STILL_WHERE_DECIDED]) setTimeout(() => free(unchanged()), wait + 20);
     });
   }
   together.set(guarded, known);
 }
+
+// On a busy phone what has changed is drawn much later. Until then people see, and press, what was there before.
+const afterDrawing = (act) => requestAnimationFrame(() => setTimeout(act));
 
 function free(all) {
   for (const guarded of lookAt(all)) guarded.removeAttribute("aria-disabled");
@@ -125,7 +130,7 @@ function guardsOf(control) {
 }
 
 function ready(control) {
-  const waiting = guardsOf(control).filter((guarded) => !look(guarded));
+  const waiting = guardsOf(control).filter((guarded) => !look(guarded, placeOf(guarded), late));
   // Whoever goes on tapping has not read anything either.
   waiting.forEach((guarded) => restart(guarded));
   return waiting.length === 0;
@@ -149,7 +154,7 @@ function isWhereDecided(guarded) {
 // Where "Send answer" was come "Next question" or, on a phone, the bar of pages.
 function isSecondTap({ target, clientX: x, clientY: y, detail }) {
   if (!decided || !detail || !target.closest?.("a[href]")?.closest("[data-pinned]")) return false;
-  return Date.now() - decided.at < SECOND_TAP && isIn(decided, x, y);
+  return Date.now() - late - decided.at < SECOND_TAP && isIn(decided, x, y);
 }
 
 const isIn = ({ left, top, right, bottom }, x, y) => x >= left && x <= right && y >= top && y <= bottom;
@@ -187,6 +192,7 @@ addEventListener("toggle", ({ target }) => {
 
 // --- Presses
 
+let late = 0; // milliseconds from what a hand did last until the page came to it: it was meant for what was there before
 let pressed = null;
 let spaceHeld = false; // a button is pressed when Space is let go: not by one that was held, nor after Escape
 
@@ -200,7 +206,12 @@ const guardedControl = (event) => {
   return control && guardsOf(control).length ? control : null;
 };
 
+function noteHowLate({ timeStamp }) {
+  late = Math.max(new Event("now").timeStamp - timeStamp, 0);
+}
+
 addEventListener("pointerdown", (event) => {
+  noteHowLate(event);
   forgetPlaceElsewhere(event);
   const control = guardedControl(event);
   pressed = { control, counts: control !== null && ready(control) };
@@ -227,6 +238,7 @@ addEventListener("submit", (event) => {
 
 addEventListener("keydown", (event) => {
   const field = event.target;
+  noteHowLate(event);
   pressed = null;
   spaceHeld = event.key === "Escape" || (event.key === " " && event.repeat);
   if (event.isComposing || !(field instanceof Element)) return;
