@@ -32,6 +32,8 @@ MOST_CHARACTERS = 10_000
 _MOST_ADDRESSES = 50
 """Of more addresses than these none becomes a link by itself: looking for them would be slow."""
 _HEADLINE_CHARACTERS = 1_000
+_SHORT_WORD = 28
+"""Characters that have room in a line on every screen."""
 _HEADING_CHARACTERS = 240
 _ONE_PARAGRAPH = re.compile(r"<p>((?:(?!<p>).)*)</p>\s*")
 
@@ -111,7 +113,7 @@ def plain_line(text: str, width: int = 200) -> str:
 def unbroken(text: str, is_exact: bool = False) -> Markup:
     """A line that may hold a command, with its words kept whole in the same way. Of one that is exact, they stand in
     the order in which they are written."""
-    html = _whole_words(text, '<span class="unbroken">')
+    html = _whole_words(text, '<span class="unbroken">', '<span class="whole">')
     return Markup(in_order(html) if is_exact else html)  # noqa: S704
 
 
@@ -122,8 +124,13 @@ def with_code(text: str) -> Markup:
     return Markup("".join(shown))  # noqa: S704
 
 
-def _whole_words(text: str, opening: str) -> str:
-    return _WORD.sub(lambda word: f"{opening}{word[0]}</span>" if "-" in word[0] else word[0], escapeHtml(text))
+def _whole_words(text: str, opening: str, of_short: str = "") -> str:
+    def whole(word: re.Match[str]) -> str:
+        if "-" not in word[0]:
+            return word[0]
+        return f"{of_short if of_short and len(word[0]) <= _SHORT_WORD else opening}{word[0]}</span>"
+
+    return _WORD.sub(whole, escapeHtml(text))
 
 
 def _words(tokens: Iterable[Token]) -> Iterator[str]:

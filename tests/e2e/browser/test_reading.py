@@ -119,11 +119,36 @@ def test_agents_that_wait_come_before_what_nobody_waits_for(house: House, sign_i
 def test_a_word_of_a_command_is_never_broken_at_a_hyphen(house: House, sign_in: SignIn) -> None:
     command = "git push --force-with-lease origin main --set-upstream --follow-tags --no-verify --atomic " * 3
     page = sign_in(f"/asks/{permission(house, command).id}", **PHONE)
-    words = page.locator(".block .unbroken, h1 .unbroken")
+    words = page.locator(":is(.block, h1) :is(.unbroken, .whole)")
     assert words.count() > 12
+    lines = "words => words.map(word => new Set([...word.getClientRects()].map(({ top }) => Math.round(top))).size)"
     heights = "words => words.map(word => word.offsetHeight / parseFloat(getComputedStyle(word).lineHeight))"
+    assert max(words.evaluate_all(lines)) == 1
     assert max(words.evaluate_all(heights)) < 1.5, "each on one line"
     assert command.strip() in page.locator(".block").first.inner_text(), "and copied as it is"
+
+
+WORDS_FROM_THE_LEFT = """(title) => {
+  const walker = document.createTreeWalker(title, NodeFilter.SHOW_TEXT);
+  const found = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (const word of node.data.matchAll(/[-a-z]*[a-z]/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const { left, top } = range.getBoundingClientRect();
+      found.push([Math.round(top), left, word[0]]);
+    }
+  }
+  return found.sort(([a, b], [c, d]) => a - c || b - d).map(([, , word]) => word);
+}"""
+
+
+def test_a_command_in_a_question_that_is_read_from_the_right_keeps_its_order(house: House, sign_in: SignIn) -> None:
+    house.ask(confirm("هل أنفذ rsync prod-db test-db --delete الآن؟"))
+    page = live(sign_in())
+    title = page.locator("[data-inbox] .row-title", has_text="rsync")
+    assert title.evaluate(WORDS_FROM_THE_LEFT) == ["rsync", "prod-db", "test-db", "--delete"]
 
 
 def test_marks_and_buttons_stand_where_a_question_is_read_from_whatever_each_option_is(
