@@ -25,7 +25,13 @@ _NOT_YET_OF_ANOTHER = (
     "Another session, which has ended, asked these, and nobody has answered yet. Only if you go on with its work: to "
     "hold on for one, call get_answers with wait true and its ask_id:"
 )
-_NOTHING = "You have no open questions and no answers waiting."
+NOTHING = "You have no open questions and no answers waiting."
+NOTHING_KNOWN = (
+    "Questions that were asked with your token, by you or in another conversation, are open or have answers waiting. "
+    "Your client does not name its conversation, so which of them are yours is not known: for one that you asked, call "
+    "get_answers with its ask_id. Do not assume an answer."
+)
+"""For an agent that nothing tells from others with its token."""
 _TOLD_BEFORE = (
     "Earlier calls have returned the answers to these. If you have not seen one, because its call was interrupted, "
     "call get_answers with its ask_id:"
@@ -79,26 +85,28 @@ def render(
     of_others: Set[str] = frozenset(),
     awaited: Set[str] = frozenset(),
     told_before: Sequence[Ask] = (),
+    nothing: str = NOTHING,
 ) -> ToolReply:
     """What there is: settled asks with their answers, open ones by name. Those of another session are told apart: a yes
     to its question is not one to this agent's. So are those that another call waits for: whoever heard nothing of them
-    would ask again. `told_before` are named where there is nothing else: calls have returned them, which its client may
-    have dropped."""
+    would ask again. Where there is none, `nothing` is said, and `told_before` are named: calls have returned them, and
+    its client may have dropped them."""
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
     unanswered = _unanswered(open_, of_others, awaited)
+    before = [nothing, *_listed(_TOLD_BEFORE, told_before)]
     data: dict[str, Any] = {
         # Some clients give the model only this: it must know whose answers these are, and what has none.
-        "message": _words(settled, unanswered, partial(_told_beside_answers, of_others=of_others), told_before),
+        "message": _words(settled, unanswered, partial(_told_beside_answers, of_others=of_others), before),
         "answers": [{**outcome_data(ask), "wiped": True} if is_wiped(ask) else outcome_data(ask) for ask in settled],
         "pending": [outcome_data(ask) for ask in open_],
     }
-    return ToolReply(text=_words(settled, unanswered, partial(_told, of_others=of_others), told_before), data=data)
+    return ToolReply(text=_words(settled, unanswered, partial(_told, of_others=of_others), before), data=data)
 
 
-def _words(settled: Sequence[Ask], unanswered: Sequence[str], told: Callable[[Ask], str], before: Sequence[Ask]) -> str:
+def _words(settled: Sequence[Ask], unanswered: Sequence[str], told: Callable[[Ask], str], before: Sequence[str]) -> str:
     words = [*(f"{_name(ask)}\n{told(ask)}" for ask in settled), *unanswered]
-    return "\n\n".join(words or [_NOTHING, *_listed(_TOLD_BEFORE, before)])
+    return "\n\n".join(words or before)
 
 
 def _unanswered(asks: Sequence[Ask], of_others: Set[str], awaited: Set[str]) -> list[str]:

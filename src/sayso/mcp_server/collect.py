@@ -10,6 +10,7 @@ from collections.abc import Sequence, Set
 from sayso.asks.desk import Held
 from sayso.asks.handed_files import with_places
 from sayso.asks.model import Ask, Asker, Away, State
+from sayso.asks.sessions import is_nameless
 from sayso.asks.waiting import Waiting
 from sayso.bridge import BackgroundTasks, seen_through
 from sayso.clients import call_limit
@@ -129,7 +130,9 @@ class CollectCalls:
         asker = self._backend.asker_of(ctx)
         files = {ask.id: await self._backend.files_of(ask, asker) for ask in asks}
         before = self._backend.held_calls.told if drops_calls(ctx) else ()
-        told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others, awaited, before))
+        nothing = dialect.NOTHING if asks else await self._nothing(asker)
+        shown = [with_places(ask, files[ask.id]) for ask in asks]
+        told = result(dialect.render(shown, of_others, awaited, before, nothing))
         if handed := [each for of_ask in files.values() for each in of_ask]:
             from sayso.mcp_server.files import put_into
 
@@ -137,6 +140,14 @@ class CollectCalls:
         if self._backend.stopping and not all(_settled(ask) for ask in asks):
             say_stopping(told)
         return told
+
+    async def _nothing(self, asker: Asker) -> str:
+        """What is true where an agent gets nothing. Of one that nothing tells from its neighbours, what it asked is not
+        known as long as this process lives."""
+        waiting = await self._backend.waiting()
+        if is_nameless(asker) and (await waiting.do(waiting.desk.owed, asker)).anything:
+            return dialect.NOTHING_KNOWN
+        return dialect.NOTHING
 
     async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
         """One ask by its id; or all that this agent is owed, also what other calls of its are waiting for."""
