@@ -15,12 +15,15 @@ from tests.permissions.test_log import BUILD
 
 from sayso.asks import waiting as waiting_module
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Ask
+from sayso.asks.model import CALLED_OFF, OUT_OF_TIME, Ask
 from sayso.asks.quorum import Demand, Quorum
 from sayso.asks.waiting import Waiting
 from sayso.chain import LogKind
+from sayso.chats import wording as chat_wording
+from sayso.cli import asks_in_words
+from sayso.clock import now_ms
 from sayso.config import load
-from sayso.errors import SaysoError
+from sayso.errors import AlreadySettled, SaysoError
 from sayso.operations.approval import CANCELLED, Approvals, WantedApproval
 from sayso.operations.job import Job
 from sayso.operations.operation import NewOperation, OperationState, new_id
@@ -32,6 +35,9 @@ from sayso.permissions.verdict import Decision, verdict_of
 from sayso.records import replace
 from sayso.store import Store
 from sayso.toolfiles.catalog import Catalog
+from sayso.tui.texts import Texts
+from sayso.tui.wording import Wording
+from sayso.web import wording as web_wording
 
 pytestmark = pytest.mark.anyio
 
@@ -172,3 +178,45 @@ async def test_whoever_wanted_to_run_it_is_told_who_decided_what(
                 wanted, asyncio.Event(), decide
             )
     assert (said.refused, said.shown) == (told, True)
+
+
+@pytest.mark.parametrize("why", [OUT_OF_TIME, CALLED_OFF])
+async def test_that_nobody_decided_before_the_call_ended_is_told_alike_everywhere_and_blames_nobody(
+    store: Store, why: str
+) -> None:
+    desk, dropped, asks = AskDesk(store), asyncio.Event(), asyncio.Queue[str]()
+    wanted = WantedApproval(tool=tool_that_asks("always"), action=BUILD, asker=AGENT)
+
+    async def drop(ask_id: str) -> None:
+        await asks.put(ask_id)
+        dropped.set()
+
+    with anyio.fail_after(60):
+        async with Waiting(store, desk) as waiting:
+            approvals = Approvals(waiting, PermissionDesk(desk), lambda _: None)
+            await approvals.say_so(wanted, dropped, drop, lambda: why)
+    ask = desk.get(await asks.get())
+    page = web_wording.standing(ask)
+    assert (page.word, page.tone, web_wording.settled_by(ask, "anna")) == ("Nobody decided", "quiet", "")
+    (event,) = [event for event in desk.events(ask.id) if event.kind == "cancelled"]
+    terminal = Wording(texts=Texts(), clock=now_ms)
+    with pytest.raises(AlreadySettled) as late:
+        PermissionDesk(desk).allow(ask.id, BUILD.digest, ANNA)
+    told = [
+        page.meaning,
+        web_wording.why_not(ask),
+        web_wording.happened(event),
+        chat_wording.became(ask, "anna", "Telegram"),
+        asks_in_words.described(ask),
+        asks_in_words.event_line(event),
+        terminal.settled_by(ask),
+        terminal.truth(ask),
+        str(late.value),
+    ]
+    for text in told:
+        assert why in text
+        assert f"by {AGENT.client}" not in text
+        assert "in its own call" not in text
+    assert str(late.value) == f"Nobody had decided: {why}, just now. Your answer was not used."
+    logged = PermissionLog(store).whole(ask.id, "anna").entries[1].event
+    assert (logged.kind, logged.person, logged.surface, logged.why) == (LogKind.UNDECIDED, "", "", why)

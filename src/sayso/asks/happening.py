@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from sayso.action_data import differences
-from sayso.asks.model import Ask, Settler, State
+from sayso.asks.model import ITS_CALL, Ask, Settler, State
 from sayso.asks.quorum import yeses_of
 from sayso.chain import LogEvent, LogKind
 
@@ -42,6 +42,7 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
     if found is None:
         return None
     outcome, asker = ask.outcome, ask.asker
+    by = None if by and by.surface == ITS_CALL else by  # that nobody decided is nobody's doing
     return LogEvent(
         kind=found,
         at=ask.changed_at,

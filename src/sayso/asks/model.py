@@ -239,6 +239,12 @@ CLIENT_FORM = "client form"
 """The surface that is the client's own. What it brings is what the client says: nobody has signed in to it."""
 
 
+ITS_CALL = "its own call"
+"""The surface of a permission that ended with the call that wanted it, before anybody had decided."""
+OUT_OF_TIME = "the call ran out of time (its client's limit)"
+CALLED_OFF = "the call was cancelled"
+
+
 @record
 class Settler:
     """Who settles: a person on a surface. A page names each attempt, so that it can call it off."""
@@ -392,6 +398,11 @@ class Ask:
     def withdrawn(self) -> str:
         """What happened instead, where whoever asked did not want to know any more; nobody is told of it."""
         return self.outcome.reason if self.outcome and self.state is State.CANCELLED else ""
+
+    @property
+    def let_go(self) -> bool:
+        """Whether its own call took it back: nobody has decided, whatever `withdrawn` says of why."""
+        return bool(self.outcome and self.state is State.CANCELLED and self.outcome.surface == ITS_CALL)
 
     @property
     def ran_out(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sayso import sent_once
-from sayso.asks.model import CLIENT_FORM, Ask, Outcome, Settler, State
+from sayso.asks.model import CLIENT_FORM, ITS_CALL, Ask, Outcome, Settler, State
 from sayso.asks.table import AskTable
 from sayso.errors import AlreadySettled
 from sayso.records import replace
@@ -27,7 +27,8 @@ def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Cal
     if late:
         # The call that waited tells its agent of the timeout: it must not pass for the bearer of the answer.
         settled = replace(settled, wait=None)
-    return table.change(settled, ask, kind=given.verdict or state.value, by=by, detail=given.digest)
+    detail = given.reason if by.surface == ITS_CALL else given.digest
+    return table.change(settled, ask, kind=given.verdict or state.value, by=by, detail=detail)
 
 
 def who_was_first(ask: Ask, now: int) -> str:
@@ -36,6 +37,8 @@ def who_was_first(ask: Ask, now: int) -> str:
     ago = "just now" if since == "now" else f"{since} ago"
     if ask.outcome is None:
         return f"This ask can no longer be answered: it is {ask.state}, {ago}."
+    if ask.let_go:
+        return f"Nobody had decided: {ask.withdrawn or 'the call ended'}, {ago}. Your answer was not used."
     at = "at the" if ask.outcome.surface == "command line" else "in"
     by = f"{at} {ask.outcome.surface}" + (f" by {ask.outcome.person}" if ask.outcome.person else "")
     if ask.outcome.surface == CLIENT_FORM:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 
-from sayso.asks.model import Ask, Asker, Attachment, Option, Question
+from sayso.asks.model import ITS_CALL, Ask, Asker, Attachment, Option, Question
 from sayso.asks.truth import session_of
 from sayso.text import one_line
 
@@ -45,7 +45,12 @@ def picture_line(picture: Attachment) -> str:
     return f"{picture.name}, {picture.width} × {picture.height}"
 
 
-_PLACES = {"browser": "in the browser", "terminal": "in the terminal", "command line": "at the command line"}
+_PLACES = {
+    "browser": "in the browser",
+    "terminal": "in the terminal",
+    "command line": "at the command line",
+    ITS_CALL: "with its call",
+}
 
 
 def place(surface: str, width: int) -> str:

@@ -141,7 +141,7 @@ def gone() -> ChatMessage:
 def became(ask: Ask, user: str, surface: str) -> str:
     """What became of it: by whom and where, and what was pressed in this very chat. No other words of an answer."""
     outcome, verdict = ask.outcome, verdict_of(ask)
-    if outcome is None or ask.withdrawn or (verdict and verdict.decision is Decision.UNDECIDED):
+    if outcome is None or ask.withdrawn or ask.let_go or (verdict and verdict.decision is Decision.UNDECIDED):
         return _of_nobody(ask)
     if outcome.surface == CLIENT_FORM:
         by = "in the agent's own form"
@@ -169,6 +169,8 @@ def _of_nobody(ask: Ask) -> str:
             return "Nobody answered, and it expired."
         case State.SUPERSEDED:
             return "A newer question took the place of this one."
+        case State.CANCELLED if ask.let_go:
+            return f"Nobody had decided: {ask.withdrawn or 'the call ended'}."
         case _:
             return "The agent does not want to know any more."
 

@@ -88,7 +88,7 @@ async def _answered_here_or_elsewhere(desks: Desks, waiting: Waiting, held: Held
 
 
 def _say_who_was_first(ask: Ask) -> None:
-    if ask.outcome:
+    if ask.outcome and not ask.let_go:
         person, where = one_line(ask.outcome.person, 60) or tr("someone"), translated(place(ask.outcome.surface, 60))
         say(f"{translated(status(ask)).capitalize()}{tr(' by {person} {place}', person=person, place=where)}.")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sayso.asks import words
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Attachment, Event, Kind, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, ITS_CALL, Answer, Ask, Asker, Attachment, Event, Kind, Option, Question, State
 from sayso.asks.truth import Listening, listening, session_of, stops_waiting_at
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
@@ -154,7 +154,7 @@ def event_line(event: Event) -> str:
     """One event: when, what, from which state to which, by whom, from where, why."""
     after = translated(event.after)
     states = f"{translated(event.before or 'new')} → {after}" if event.before != event.after else after
-    by = tr(" by {person}", person=one_line(event.person, 60)) if event.person else ""
+    by = tr(" by {person}", person=one_line(event.person, 60)) if event.person and event.surface != ITS_CALL else ""
     where = f" {translated(words.place(event.surface, 60))}" if event.surface else ""
     if event.surface == CLIENT_FORM:
         where = tr(" through the client's own form")
@@ -244,7 +244,7 @@ def noted_of(ask: Ask) -> str:
 def _outcome_line(ask: Ask) -> str:
     ended = moment(ask.ended_at or ask.changed_at)
     by = ""
-    if ask.outcome:
+    if ask.outcome and not ask.let_go:
         person, surface = one_line(ask.outcome.person, 60), one_line(ask.outcome.surface, 60)
         where = translated(words.place(surface, 60))
         by = tr(" by {person} {place}", person=person or tr("someone"), place=where)
@@ -254,7 +254,7 @@ def _outcome_line(ask: Ask) -> str:
     got = tr("The agent has not fetched it yet.")
     if ask.delivered_at:
         got = tr("The agent got it {when}.", when=moment(ask.delivered_at))
-    if ask.withdrawn:
+    if ask.withdrawn or ask.let_go:
         got = ""
     return f"{bold(translated(status(ask)).capitalize())}{by}, {ended}{late}. {got}".rstrip()
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sayso.asks.model import ITS_CALL
 from sayso.chain import LogEntry, LogKind
 from sayso.cli import declared
 from sayso.cli.asks_in_words import moment, place
@@ -242,6 +243,8 @@ def _ran(outcome: LoggedOutcome) -> str:
 
 def _by(entry: LogEntry) -> str:
     event = entry.event
+    if event.surface == ITS_CALL:
+        return ""  # nobody decided
     return ", ".join(filter(None, (one_line(event.person or event.rule, 20), translated(one_line(event.surface, 20)))))
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from sayso.asks.model import OUT_OF_TIME
 from sayso.bridge import Patience, in_thread, seen_through
 from sayso.clients import call_limit
 from sayso.clock import now_ms
@@ -118,6 +119,7 @@ class CommandCalls:
         self._held[job.id] = ctx
         try:
             if not await self._decided_in_time(job, ctx):
+                job.dropped_because = OUT_OF_TIME
                 job.dropped.set()
             operation = await asyncio.shield(job.end)
         except asyncio.CancelledError:

@@ -10,7 +10,7 @@ from functools import cached_property
 from weakref import WeakValueDictionary
 
 from sayso.asks.desk import Held
-from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
+from sayso.asks.model import CALLED_OFF, ITS_CALL, SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, InvalidInput, StoreError
 from sayso.operations.wanted_action import programs, tool_files, touched
@@ -105,24 +105,26 @@ class Approvals:
             return None
         return WantedApproval(tool=tool, action=wanted, asker=asker, ruled=self._permissions.by_rules(wanted, asker))
 
-    async def say_so(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
-        """Wait for the person. Once it is `dropped`, nobody is bothered with the question any more. It ends with this
-        call, however that ends: a later yes allows nothing."""
+    async def say_so(
+        self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked, why: Callable[[], str] = lambda: CALLED_OFF
+    ) -> SaySo:
+        """Wait for the person. Once it is `dropped`, nobody is bothered with the question any more, and `why` says what
+        is noted of that. It ends with this call, however that ends: a later yes allows nothing."""
         if wanted.ruled.denied:
             return SaySo(refused=wanted.ruled.denied)
         if wanted.scope is AllowScope.ONCE:
-            return await self._ask(wanted, dropped, asked)
+            return await self._ask(wanted, dropped, asked, why)
         async with self._asking.setdefault((wanted.session, wanted.tool.name), asyncio.Lock()):
             if not self.needed(wanted):
                 return self.given(wanted)
             if dropped.is_set():
                 return SaySo(refused=CANCELLED)
-            said = await self._ask(wanted, dropped, asked)
+            said = await self._ask(wanted, dropped, asked, why)
             if not said.refused:
                 self._given.keep(wanted.session, wanted.tool.name, wanted.terms, said.ask)
             return said
 
-    async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
+    async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked, why: Callable[[], str]) -> SaySo:
         try:
             held = await self._waiting.hold(_new_ask(wanted))
         except InvalidInput as error:
@@ -141,16 +143,17 @@ class Approvals:
             drop.cancel()
         if not outcome.done() or dropped.is_set():
             outcome.cancel()
-            await self._withdraw(held, wanted.asker)
+            await self._withdraw(held, why())
             return SaySo(refused=CANCELLED)
         ask = outcome.result()
         await self._waiting.delivered(held)
         return SaySo(refused=_refusal(ask, wanted.action), ask=ask.id, shown=True)
 
-    async def _withdraw(self, held: Held, asker: Asker) -> None:
-        by = Settler(person=asker.client or "the agent", surface="its own call")
+    async def _withdraw(self, held: Held, why: str) -> None:
+        # Nobody is named: it is not the agent that decides how long its client lets a call last.
+        by = Settler(person="", surface=ITS_CALL)
         try:
-            await self._waiting.do(self._waiting.desk.cancel, held.ask.id, by)
+            await self._waiting.do(self._waiting.desk.withdraw, held.ask.id, by, why)
         except AlreadySettled:
             logger.info("The question about %s was settled just before it was withdrawn", held.ask.tool)
             await self._take_back(held)

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from sayso.asks.model import CALLED_OFF
 from sayso.operations.alerts import Alerts
 from sayso.operations.detection import Detection
 from sayso.operations.operation import Operation
@@ -28,6 +29,8 @@ class Job:
         """Set when it has begun to run, and when it has ended."""
         self.dropped = asyncio.Event()
         """Set when somebody wants it to end."""
+        self.dropped_because = CALLED_OFF
+        """What is said of it to the person who was to decide."""
         self.waits_for = ""
         """Before what it cannot begin; empty once there is nothing like that, even if it has yet to start."""
         self.step: Job | None = None

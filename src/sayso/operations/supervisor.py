@@ -305,7 +305,7 @@ class OperationSupervisor:
         said = self._approvals.given(wanted) if wanted else SaySo()
         if wanted and self._approvals.needed(wanted):
             job.wait_for(SAY_SO)
-            said = await self._approvals.say_so(wanted, job.dropped, asked)
+            said = await self._approvals.say_so(wanted, job.dropped, asked, lambda: job.dropped_because)
             job.waits_for = ""
             if job.dropped.is_set() and not said.refused:
                 await self._note_not_run(job, wanted, said)

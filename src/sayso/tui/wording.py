@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sayso.asks import words
 from sayso.asks.crowds import Crowd
 from sayso.asks.lookalikes import Lookalikes
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Outcome, Question, State
+from sayso.asks.model import CALLED_OFF, CLIENT_FORM, OUT_OF_TIME, Answer, Ask, Outcome, Question, State
 from sayso.asks.truth import Handover, Listening, handover, listening, stops_waiting_at
 from sayso.clock import Clock
 from sayso.presence import Whereabouts
@@ -148,6 +148,8 @@ class Wording:
             case State.EXPIRED:
                 return self.texts.truth_expired
         assert ask is not None
+        if ask.let_go:
+            return self.texts.truth_let_go.format(why=self._let_go(ask))
         return self.texts.truth_settled.format(
             state=self.state(ask.state), when=self.when(ask.ended_at), by=self._by(ask)
         )
@@ -206,10 +208,17 @@ class Wording:
 
     def settled_by(self, ask: Ask) -> str:
         """Who ended it and where, for the history."""
+        if ask.let_go:
+            return f"{self.ending(ask)}: {self._let_go(ask)}"
         if ask.outcome is None or not ask.outcome.person:
             return self.ending(ask)
         told = f"{self.ending(ask)} {self._by(ask)}"
         return f"{told} ({self.texts.late})" if ask.outcome.late else told
+
+    def _let_go(self, ask: Ask) -> str:
+        """Why its call took it back."""
+        known = {OUT_OF_TIME: self.texts.call_out_of_time, CALLED_OFF: self.texts.call_called_off}
+        return known.get(ask.withdrawn, self.texts.call_ended)
 
     def _by(self, ask: Ask) -> str:
         outcome = ask.outcome or Outcome()

@@ -90,6 +90,8 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
             return Card(state="closed", text=f"{agent} {_LET_GO[since]} before anybody decided")
         case State.EXPIRED:
             return Card(state="closed", text="Nobody decided in time" if ask.is_permission else "Question expired")
+        case State.CANCELLED if ask.let_go:
+            return Card(state="closed", text=f"Nobody decided: {ask.withdrawn or 'the call ended'}")
     reason = isolated(one_line(ask.outcome.reason, _SAID_CHARACTERS)) if ask.outcome else ""
     return Card(state="closed", text=f"You {ask.state} this" + (f": {reason}" if reason else ""))
 

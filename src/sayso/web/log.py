@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sayso.asks import words
+from sayso.asks.model import ITS_CALL
 from sayso.chain import LogEntry, LogKind
 from sayso.clock import now_ms
 from sayso.permissions import log_words
@@ -105,6 +106,8 @@ class LogWording:
     def by(self, entry: LogEntry) -> str:
         """Who, and where."""
         event = entry.event
+        if event.surface == ITS_CALL:
+            return ""
         person = "you" if event.person == self._user else one_line(event.person or event.rule, NAME_WIDTH)
         where = f" {words.place(event.surface, NAME_WIDTH)}" if event.surface else ""
         return f"by {person}{where}" if person else ""

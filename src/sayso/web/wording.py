@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sayso.asks import truth, words
 from sayso.asks.crowds import Crowd, Folded
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, ITS_CALL, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.sessions import Owned
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.permissions.action import action_of
@@ -75,7 +75,7 @@ def goes_on_with(inbox: Folded) -> str:
 def too_late(ask: Ask, user: str) -> str:
     """What somebody is told whose answer came after the end."""
     stands = standing(ask)
-    if ask.outcome is None:
+    if ask.outcome is None or ask.let_go:
         return stands.meaning or f"It is {stands.word.lower()}."
     return f"It was {stands.word.lower()} {settled_by(ask, user)} already."
 
@@ -157,6 +157,9 @@ def standing(ask: Ask) -> Standing:
             return Standing(word=decided.word.capitalize(), tone="done" if decided.allowed else "refused")
         case State.ANSWERED:
             return Standing(word="Answered", tone="done")
+        case State.CANCELLED if ask.let_go:
+            meaning = f"Nobody had decided: {ask.withdrawn or 'the call ended'}."
+            return Standing(word="Nobody decided", tone="quiet", meaning=meaning)
         case State.CANCELLED if ask.withdrawn:
             return Standing(word="Decided elsewhere" if ask.is_permission else "Withdrawn", tone="quiet")
         case State.SUPERSEDED:
@@ -172,8 +175,8 @@ def standing(ask: Ask) -> Standing:
 
 
 def settled_by(ask: Ask, user: str) -> str:
-    """Who ended it and where."""
-    if ask.outcome is None:
+    """Who ended it and where; empty where nobody did."""
+    if ask.outcome is None or ask.let_go:
         return ""
     person = "you" if ask.outcome.person == user else one_line(ask.outcome.person, NAME_WIDTH) or "someone"
     late = ", after the agent's wait had run out" if ask.outcome.late else ""
@@ -185,7 +188,7 @@ def settled_by(ask: Ask, user: str) -> str:
 def handover(ask: Ask) -> str:
     """Whether the agent has the outcome; empty where there is none to tell it."""
     agent = client(ask)
-    if ask.withdrawn:
+    if ask.withdrawn or ask.let_go:
         return ""
     match truth.handover(ask):
         case Handover.RECEIVED:
@@ -258,7 +261,9 @@ def not_chosen(question: Question, answer: Answer | None) -> list[Option]:
 
 
 def why_not(ask: Ask) -> str:
-    """What somebody said with a no."""
+    """What somebody said with a no, or why nobody could decide any more."""
+    if ask.let_go:
+        return ask.withdrawn
     if found := verdict_of(ask):
         return found.because if found.decision is Decision.DENIED else ""
     return ask.outcome.reason if ask.state is State.REJECTED and ask.outcome else ""
@@ -287,7 +292,7 @@ def happened(event: Event) -> str:
         "delivered": "The agent received it",
         "refused": "An answer was refused",
     }.get(event.kind, event.kind.replace("_", " ").capitalize())
-    by = f" by {one_line(event.person, NAME_WIDTH)}" if event.person else ""
+    by = f" by {one_line(event.person, NAME_WIDTH)}" if event.person and event.surface != ITS_CALL else ""
     where = f" {words.place(event.surface, NAME_WIDTH)}" if event.surface else ""
     if event.surface == CLIENT_FORM:
         where = " through the client's own form"

@@ -78,6 +78,10 @@ class Texts:
     truth_superseded: str = "A newer question took the place of this one. What you entered is kept here."
     truth_abandoned: str = "The agent ended or stopped waiting before anybody decided. What you entered is kept here."
     truth_expired: str = "Nobody answered for so long that this expired. What you entered is kept here."
+    truth_let_go: str = "Nobody had decided: {why}. What you entered is kept here."
+    call_out_of_time: str = "the call ran out of time (its client's limit)"
+    call_called_off: str = "the call was cancelled"
+    call_ended: str = "the call ended"
     truth_missing: str = "This is no longer in the store. What you entered is kept here."
     unwritable: str = (
         "Since {when} nothing can be kept: you can read, but not answer. Trying again every second. {error}"

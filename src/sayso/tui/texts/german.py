@@ -73,6 +73,10 @@ class German(Texts):
         "Der Agent hat geendet oder nicht weiter gewartet, bevor jemand entschied. Ihre Eingabe bleibt hier erhalten."
     )
     truth_expired = "So lange hat niemand geantwortet, dass dies verfallen ist. Ihre Eingabe bleibt hier erhalten."
+    truth_let_go = "Niemand hatte entschieden: {why}. Ihre Eingabe bleibt hier erhalten."
+    call_out_of_time = "die Zeit des Aufrufs war um (die Grenze seines Clients)"
+    call_called_off = "der Aufruf wurde abgebrochen"
+    call_ended = "der Aufruf ist beendet"
     truth_missing = "Dies ist nicht mehr im Speicher. Ihre Eingabe bleibt hier erhalten."
     damaged = "Der Speicher ist seit {when} nicht lesbar; ein Versuch pro Sekunde. {error}"
     unwritable = (
