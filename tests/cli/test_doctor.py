@@ -391,7 +391,7 @@ def test_on_a_terminal_every_finding_is_a_line_and_the_end_sums_up(home: Home) -
     ran = home.run("doctor")
     assert ran.code == 0, ran.out
     assert "ok      store" in ran.out
-    assert ran.out.endswith("\nEverything is fine.\n")
+    assert ran.out.endswith("\nNothing is broken. Next: connect an agent with `sayso install`.\n")
     (home.folder / ".cursor").mkdir()
     broken = home.run("doctor")
     assert broken.code == 1

@@ -273,13 +273,20 @@ def test_codexs_question_about_hooks_is_explained_before_it_comes_and_doctor_kno
 def test_every_client_is_listed_with_what_it_has_here(home: Home) -> None:
     assert home.run("install", "qwen", "--approvals").code == 0
     found = {client.pop("client"): client for client in home.run("install", "--list", "--json").data["clients"]}
-    assert found["qwen"] == {"here": True, "connected": True, "prompts": True}
+    assert found["qwen"] == {"here": True, "program_found": False, "connected": True, "prompts": True}
     assert (found["gemini"]["connected"], found["gemini"]["prompts"]) == (False, None)
     (one,) = home.run("install", "qwen", "--list", "--json").data["clients"]
     assert one["client"] == "qwen"
     lines = home.run("install", "--list").out.splitlines()
     (qwen,) = (line for line in lines if line.startswith("qwen"))
-    assert " ".join(qwen.split()) == "qwen yes yes while you are away"
+    assert " ".join(qwen.split()) == "qwen entry written, program not found while you are away"
+
+
+def test_an_entry_for_a_client_whose_program_is_not_there_is_told_as_that(home: Home) -> None:
+    said = home.run("install", "claude-code", "--no-foreground")
+    assert "Claude Code itself was not found on PATH (claude)" in said.out + said.err
+    assert "the entry is written, but claude was not found on PATH." in home.run("doctor").out
+    assert "not found on PATH" not in home.run("install", "cursor").err, "it can be an app"
 
 
 def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) -> None:

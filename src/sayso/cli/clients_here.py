@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sayso.cli.connecting import this_server
@@ -19,11 +19,13 @@ _BESIDE, _AWAY = mark("beside its own"), mark("while you are away")
 
 
 def clients_here(machine: Machine, targets: Sequence[Target]) -> list[dict[str, Any]]:
-    """`prompts` is None where a client's own prompts cannot be brought into the inbox, else whether they are."""
+    """`program_found` is None for a client that can be here without one on PATH, `prompts` for one whose own
+    prompts cannot be brought into the inbox."""
     return [
         {
             "client": target.key,
             "here": target.is_used(machine),
+            "program_found": None if target.is_an_app or not target.programs else not target.lacks_program(machine),
             "connected": _is_connected(target, machine),
             "prompts": gate_command(target, machine) is not None if target.gate else None,
         }
@@ -33,7 +35,7 @@ def clients_here(machine: Machine, targets: Sequence[Target]) -> list[dict[str, 
 
 def put_clients(machine: Machine, targets: Sequence[Target]) -> None:
     rows = [
-        (found["client"], _yes(found["here"]), _yes(found["connected"]), _prompts(target, found["prompts"]))
+        (found["client"], *_here_and_connected(found), _prompts(target, found["prompts"]))
         for target, found in zip(targets, clients_here(machine, targets), strict=True)
     ]
     put(table(HEADER, rows))
@@ -51,6 +53,12 @@ def _is_connected(target: Target, machine: Machine) -> bool | None:
     except CannotEdit:
         return None
     return registered is not None and not registered.is_disabled
+
+
+def _here_and_connected(found: Mapping[str, Any]) -> tuple[str, str]:
+    if found["connected"] and found["program_found"] is False:
+        return "", tr("entry written, program not found")
+    return _yes(found["here"]), _yes(found["connected"])
 
 
 def _yes(value: bool | None) -> str:

@@ -210,5 +210,7 @@ def _sum_up(findings: list[Finding]) -> None:
     warnings = sum(finding.level is Level.WARNING for finding in findings)
     if faults or warnings:
         put(f"\n{plural(faults, '1 fault', '{n} faults')}, {plural(warnings, '1 warning', '{n} warnings')}.")
+    elif any(finding.subject == "agents" for finding in findings):  # that none was found
+        put(f"\n{tr('Nothing is broken. Next: connect an agent with `sayso install`.')}")
     else:
         put(f"\n{tr('Everything is fine.')}")

@@ -26,7 +26,7 @@ from sayso.cli.installing import (
 )
 from sayso.cli.program import settings
 from sayso.cli.terminal import bold, confirmed, flowing, is_interactive, put, say
-from sayso.cli.texts import explained, tr, translated
+from sayso.cli.texts import explained, mark, tr, translated
 from sayso.cli.trusting import trust_changes
 from sayso.errors import CannotEdit
 from sayso.install.foreground import ForegroundPart
@@ -181,6 +181,9 @@ def _connect(piece: Registration) -> None:
     done = piece.add(ledger_of(settings()))
     by = tr(", by `{program} mcp add`", program=own.program) if own and done is not Done.ALREADY else ""
     put(f"{bold(piece.target.title)}: {_done_in(done, short_path(piece.part.path, piece.machine))}{by}")
+    if piece.target.lacks_program(piece.machine):
+        text = mark("{client} itself was not found on PATH ({program}): the entry is there for when it is installed.")
+        say(tr(text, client=piece.target.title, program=" / ".join(piece.target.programs)))
 
 
 def _show(piece: Registration) -> None:

@@ -109,6 +109,11 @@ def entry(piece: Registration, registered: Registered, config: Config) -> Iterat
         *_unseen_tools(target, title, scope, registered, machine),
         *_leave_to_ask(target, title, scope, registered.server, machine),
     ]
+    if target.lacks_program(machine):
+        text = f"{title}: the entry is written, but {' / '.join(target.programs)} was not found on PATH."
+        yield from wrong
+        yield note(target.key, text, f"Install {target.title}.")
+        return
     yield from wrong or [ok(target.key, f"{title} is connected: it starts {shlex.join(registered.server.argv)}")]
 
 

@@ -75,6 +75,8 @@ class Target:
     project_file: str = ""
     """Relative to the project; empty where the client has no such file."""
     programs: tuple[str, ...] = ()
+    is_an_app: bool = False
+    """Whether it can be here without a program on PATH: with a window of its own, or within another client."""
     home: Place | None = None
     """A folder whose presence shows that the client is used here; by default that of its file."""
     own: OwnCommand | None = None
@@ -102,6 +104,10 @@ class Target:
         file = self.user_file(machine)
         folder = self.home(machine) if self.home else file.parent
         return any(machine.which(program) for program in self.programs) or folder.is_dir() or file.is_file()
+
+    def lacks_program(self, machine: Machine) -> bool:
+        """Whether nothing can start it as it is: what is there of it may be what Sayso itself has written."""
+        return not self.is_an_app and bool(self.programs) and not any(map(machine.which, self.programs))
 
 
 def _claude_home(machine: Machine) -> Path:
@@ -315,6 +321,7 @@ TARGETS: tuple[Target, ...] = (
         title="Cursor",
         known_as="cursor-vscode",
         programs=("cursor", "cursor-agent"),
+        is_an_app=True,
         user_file=lambda machine: machine.home / ".cursor" / "mcp.json",
         project_file=".cursor/mcp.json",
         skills=(lambda machine: machine.home / ".cursor" / "skills", ".cursor/skills"),
@@ -324,6 +331,7 @@ TARGETS: tuple[Target, ...] = (
         title="VS Code",
         known_as="visual studio code",
         programs=("code",),
+        is_an_app=True,
         user_file=lambda machine: _vs_code(machine) / "mcp.json",
         project_file=".vscode/mcp.json",
         table=("servers",),
@@ -398,6 +406,7 @@ TARGETS: tuple[Target, ...] = (
         title="Goose",
         known_as="goose",
         programs=("goose",),
+        is_an_app=True,
         user_file=_goose_file,
         notation="yaml",
         table=("extensions",),
@@ -419,6 +428,7 @@ TARGETS: tuple[Target, ...] = (
         title="Zed",
         known_as="zed",
         programs=("zed", "zeditor"),
+        is_an_app=True,
         user_file=_zed_file,
         project_file=".zed/settings.json",
         table=("context_servers",),
@@ -429,6 +439,7 @@ TARGETS: tuple[Target, ...] = (
         title="Cline",
         known_as="cline",
         programs=("cline",),
+        is_an_app=True,
         home=_cline_home,
         user_file=lambda machine: _cline_home(machine) / "settings" / "cline_mcp_settings.json",
         shape=EntryShape(limit=Limit(key="timeout", seconds=3600)),
@@ -438,6 +449,7 @@ TARGETS: tuple[Target, ...] = (
         title="Windsurf",
         known_as="windsurf",
         programs=("windsurf",),
+        is_an_app=True,
         user_file=lambda machine: machine.home / ".codeium" / "windsurf" / "mcp_config.json",
     ),
 )
