@@ -20,6 +20,7 @@ from sayso.adapters.agent_process import AgentProcess
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.rpc import Json, Rpc
 from sayso.gates.watch import ENDING, WakePipe
+from sayso.running.program import in_short
 
 if TYPE_CHECKING:
     from sayso.adapters.shared_agent import SharedAgent
@@ -36,7 +37,8 @@ def serve(kind: type[Adapter], order: AdapterOrder) -> int:
         process = _joined(order.socket) if order.socket else AgentProcess(order.command)
     except (OSError, ValueError) as error:
         way = "joined in its terminal" if order.socket else "started"
-        talk.ended(f"{order.label} could not be {way}: {error}{'' if order.socket else f' {order.install}'}")
+        why = str(error) if order.socket else in_short(str(error))
+        talk.ended(f"{order.label} could not be {way}: {why}{'' if order.socket else f' {order.install}'}")
         return 1
     return AdapterProcess(kind, order, talk, process).run()
 

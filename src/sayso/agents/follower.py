@@ -22,6 +22,7 @@ from sayso.errors import StoreError
 from sayso.records import replace
 from sayso.running import output
 from sayso.running.folder import Status
+from sayso.running.program import in_short
 from sayso.text import printable, quoted
 
 logger = logging.getLogger(__name__)
@@ -186,7 +187,7 @@ class Follower:
             return RunState.FAILED, f"{self._too_much}, so it was stopped."
         match status.reason:
             case "spawn_failed":
-                return RunState.FAILED, f"{label} could not be started: {status.text} {self._agent.install}"
+                return RunState.FAILED, f"{label} could not be started: {in_short(status.text)} {self._agent.install}"
             case "timed_out":
                 return RunState.FAILED, "It ran longer than run_timeout allows and was stopped."
             case "cancelled":

@@ -26,7 +26,7 @@ from sayso.running import speaking
 from sayso.running.environment import Environments
 from sayso.running.folder import Status, end_leftovers, is_running, wait
 from sayso.running.launch import Launch
-from sayso.running.program import find
+from sayso.running.program import find, in_short
 from sayso.running.spawner import Spawner
 from sayso.store import Store
 from sayso.text import spelt_out
@@ -71,12 +71,14 @@ class Launcher:
         return bool(shutil.which(program, path=self._environments.for_project(project.directory).get("PATH", "")))
 
     def check_there(self, project: Project) -> None:
-        """ToolUnavailable where that program is not there; it says where it was looked for, and how to install it."""
+        """ToolUnavailable where that program is not there; it says how to install it."""
         agent, folder = AGENTS[project.options.agent], project.directory
         try:
             find(program_of(project.options, self._config), self._environments.for_project(folder), str(folder))
         except OSError as error:
-            raise ToolUnavailable(f"{agent.label} could not be started: {error} {agent.install}") from error
+            raise ToolUnavailable(
+                f"{agent.label} could not be started: {in_short(str(error))} {agent.install}"
+            ) from error
 
     def check_trust(self, run: Run, kept_out: Sequence[BroughtFile]) -> None:
         """NotTrusted where nothing would keep the agent from loading it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -121,8 +122,15 @@ def _talk(config: Config) -> Iterator[Finding]:
         yield (
             ok("talk", f"{agent.label} is there for your projects")
             if shutil.which(program)
-            else fault("talk", f"{agent.label} is to work in your projects, and {program} is not there.", agent.install)
+            else fault("talk", _missing(agent.label, program), agent.install)
         )
+
+
+def _missing(label: str, program: str) -> str:
+    if "/" in program:
+        return f"{label} is to work in your projects, and {program} is not there."
+    path = os.environ.get("PATH", os.defpath)
+    return f"{label} is to work in your projects, and {program} was not found on PATH ({path})."
 
 
 def _chats(config: Config) -> Iterator[Finding]:

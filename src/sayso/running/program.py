@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 from collections.abc import Mapping, Sequence
 
@@ -60,6 +61,12 @@ def find(name: str, environment: Mapping[str, str], cwd: str = "") -> str:
         if os.path.isfile(file):
             raise OSError(f"command: {file!r} is not executable. Allow it with chmod +x.")
     raise OSError(f"command: {name!r} was not found on PATH ({path}). Install it, or give its full path.")
+
+
+def in_short(why: str) -> str:
+    """Why a program cannot be started, without the whole PATH and the advice of `find`, where other advice follows."""
+    why = why.removeprefix("command: ")
+    return re.sub(r" \(.*\)\. Install it, or give its full path\.$", ".", why, flags=re.DOTALL)
 
 
 def identity(found: str, cwd: str) -> list[str]:
