@@ -676,6 +676,19 @@ def beginning(value: object) -> str:
     return "".join(takewhile(str.isalpha, str(value)))[:12]
 
 
+def unknown_store(source: str, value: object) -> str:
+    """What is wrong with a store that is none of STORES."""
+    if given := beginning(value):
+        return (
+            f"{source}: store begins with {given!r}; "
+            "it must be a postgresql:// address, or empty for SQLite in the state directory."
+        )
+    return (
+        f"{source}: store is not an address; "
+        "it must be a postgresql:// address, or empty for SQLite in the state directory."
+    )
+
+
 _LOGINS = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
 

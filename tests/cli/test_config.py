@@ -213,6 +213,7 @@ def test_no_error_tells_the_secret_of_a_setting_that_is_wrong(home: Home, key: s
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
+        ("store", "/x", "VALUE: store is not an address; it must be a postgresql:// address, or empty for SQLite"),
         ("store", "sqlite:///x", "store begins with 'sqlite'; it must be a postgresql:// address"),
         ("keys", "foo=X", "keys has 'foo', which no key does"),
         ("keys", "reject=Q,allow=Y", "keys has reject = 'allow=Y', which is no key"),

@@ -92,3 +92,20 @@ def test_a_project_says_what_starts_an_agent_that_speaks_acp_and_knows_its_modes
         ran = home.run("project", "add", ".", *wrong)
         assert ran.code == 2
         assert why in ran.err
+
+
+@pytest.mark.parametrize("mine", [None, "{}\n"])
+def test_what_adding_a_project_writes_into_it_is_said_and_goes_with_it(home: Home, mine: str | None) -> None:
+    file = home.folder / "shop" / ".claude" / "settings.local.json"
+    file.parent.parent.mkdir()
+    if mine:
+        file.parent.mkdir()
+        file.write_text(mine)
+    assert f"Written to {file}: how the agent reaches you." in home.run("project", "add", str(file.parent.parent)).err
+    assert "Written to" not in home.run("project", "add", str(file.parent.parent)).err, "nothing has changed"
+    assert home.run("project", "remove", str(file.parent.parent)).code == 0
+    assert (file.read_text() if mine else file.parent.exists()) == (mine or False)
+
+
+def test_a_folder_that_does_not_exist_is_no_project(home: Home) -> None:
+    assert "'/nonexist' is not an existing directory." in home.run("project", "add", "/nonexist").error

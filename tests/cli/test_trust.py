@@ -96,7 +96,7 @@ def test_a_tool_file_that_is_broken_is_named_with_what_is_wrong_and_where(home: 
     assert shown.count("It is broken") == 1
     checked = home.run("tools", "validate")
     assert checked.code == 1, "what was just written by hand is what one wants to know about"
-    assert ".sayso/tools/broken.json:3: [json]" in checked.out
+    assert ".sayso/tools/broken.json:3: [json] this is not valid JSON: " in checked.out
     assert "2 tool files, 1 of them wrong." in checked.err
 
 

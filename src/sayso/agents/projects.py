@@ -68,7 +68,7 @@ class Projects:
 def _check(directory: Path, options: Options) -> None:
     problems = []
     if not directory.is_dir():
-        problems.append(Problem(path="directory", text=f"{str(directory)!r} is not a directory that is there."))
+        problems.append(Problem(path="directory", text=f"{str(directory)!r} is not an existing directory."))
     wait = options.ask_user_timeout
     if wait is not None and not SHORTEST_WAIT <= wait <= LONGEST_WAIT:
         text = f"is {wait}; it must be from {SHORTEST_WAIT} to {LONGEST_WAIT} seconds."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,17 @@ def remove_server(project: Path) -> bool:
             del settings[_SERVERS]
 
     return _change(project / PLACE, remove)
+
+
+def remove_if_empty(project: Path, *, folder_too: bool) -> None:
+    """Take away the file that Sayso has made, and its folder, where nobody has put anything else there."""
+    file = project / PLACE
+    with suppress(OSError, CannotEdit):
+        if file.is_symlink() or _read(file):
+            return
+        check_inside(file, project).unlink()
+        if folder_too:
+            file.parent.rmdir()
 
 
 def _change(file: Path, edit: Callable[[Settings], None]) -> bool:

@@ -13,7 +13,7 @@ from sayso.cli.setting_lines import as_toml, with_setting, without_setting
 from sayso.cli.terminal import say
 from sayso.cli.texts import tr, translated
 from sayso.cli.trusting import trust_changes
-from sayso.config import SETTINGS, STORES, Config, beginning, settings_of, told, user_file
+from sayso.config import SETTINGS, STORES, Config, settings_of, told, unknown_store, user_file
 from sayso.desks import open_desks
 from sayso.errors import ConfigError, StoreError
 from sayso.files import replace_file
@@ -45,11 +45,7 @@ def set_setting(whose: Whose, key: str, value: str) -> None:
 def _check_for_others(key: str, value: str) -> None:
     """What is wrong with it only for those who use it: they would not start any more."""
     if key == "store" and value and not value.startswith(STORES):
-        source, given = "VALUE", beginning(value)
-        raise ConfigError(
-            f"{source}: store begins with {given!r}; "
-            "it must be a postgresql:// address, or empty for SQLite in the state directory."
-        )
+        raise ConfigError(unknown_store("VALUE", value))
     if key == "keys":
         from sayso.tui.keys import Keys  # which nothing else here needs
 

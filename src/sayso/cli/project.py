@@ -6,6 +6,7 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sayso.agent_guard import refuse_agents
 from sayso.agents.acp import PROGRAMS
@@ -20,6 +21,9 @@ from sayso.cli.texts import explained, mark, plural, tr, translated
 from sayso.desks import Desks, open_desks
 from sayso.errors import CannotEdit, InvalidInput, NotFound, Problem
 from sayso.text import one_line, spelt_out
+
+if TYPE_CHECKING:
+    from sayso.install.ledger import Ledger
 
 AGENTS = ("claude", "codex", *PROGRAMS)
 
@@ -99,7 +103,7 @@ def add(
         before = desks.projects.all(owner)
         project = desks.projects.add(owner, directory.resolve(), name=name, options=options)
         try:
-            _write_workspace(desks, project)
+            written = _write_workspace(desks, project)
         except CannotEdit:
             if project.id not in [each.id for each in before]:
                 desks.projects.remove(project.id)
@@ -109,6 +113,11 @@ def add(
         return
     said = mark("{owner} can start {agent} in {folder} from the page: `sayso web`, then Talk.")
     say(tr(said, owner=owner, agent=agent, folder=project.directory))
+    if written and options.ask_user and settings().mcp_ask_user_enabled:
+        from sayso.agents.workspace import PLACE
+
+        file = project.directory / PLACE
+        say(tr(mark("Written to {file}: how the agent reaches you. Removing the project takes it out."), file=file))
     _say_missing_agent(options)
     _say_untrusted(project.directory)
 
@@ -178,6 +187,10 @@ def remove(project: str) -> None:
         projects.remove(found.id)
         if not any(other.directory == found.directory for other in projects.all()):
             workspace.remove_server(found.directory)
+            made, file = _made(desks), found.directory / workspace.PLACE
+            if record := made.get(file):
+                workspace.remove_if_empty(found.directory, folder_too=bool(record.folders))
+                made.drop(file)
     say(tr("No more agents are started in {folder}.", folder=found.directory))
 
 
@@ -266,14 +279,28 @@ def _owner(desks: Desks, user: str | None) -> str:
     return user
 
 
-def _write_workspace(desks: Desks, project: Project) -> None:
-    """Have the workspace's settings name the MCP server, or not, as settings and project say."""
+def _write_workspace(desks: Desks, project: Project) -> bool:
+    """Have the workspace's settings name the MCP server, or not, as settings and project say. Whether that changed
+    anything."""
     from sayso.agents import relay_file, workspace
 
     if desks.config.mcp_ask_user_enabled and project.options.ask_user:
-        workspace.add_server(project.directory, relay_file.entry(desks.config))
-    else:
-        workspace.remove_server(project.directory)
+        from sayso.install.ledger import Record
+
+        file = project.directory / workspace.PLACE
+        is_new, folders = not file.exists(), () if file.parent.exists() else (str(file.parent),)
+        written = workspace.add_server(project.directory, relay_file.entry(desks.config))
+        if is_new:
+            _made(desks).put(file, Record(after="", restores=True, folders=folders))
+        return written
+    return workspace.remove_server(project.directory)
+
+
+def _made(desks: Desks) -> Ledger:
+    """Which of these files Sayso has made."""
+    from sayso.install.ledger import Ledger
+
+    return Ledger(desks.config.state_dir / "workspaces.json")
 
 
 def _sync(desks: Desks, project: Project) -> str:

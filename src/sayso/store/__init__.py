@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sayso.config import STORES, Config, beginning
+from sayso.config import STORES, Config, unknown_store
 from sayso.errors import ConfigError
 from sayso.store.bell import Bell
 from sayso.store.store import Row, Store, Transaction, tables
@@ -17,10 +17,7 @@ def open_store(config: Config) -> Store:
 
         return SqliteStore(config.database, config.bell_dir)
     if not config.store.startswith(STORES):
-        raise ConfigError(
-            f"{config.sources.get('store', 'store')}: store begins with {beginning(config.store)!r}; "
-            "it must be a postgresql:// address, or empty for SQLite in the state directory."
-        )
+        raise ConfigError(unknown_store(config.sources.get("store", "store"), config.store))
     from sayso.store.postgres import PostgresStore
 
     return PostgresStore(config.store)

@@ -58,6 +58,8 @@ class Fault:
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: " + (f"{self.path}: " if self.path else "")
         hint = f" {self.suggestion}" if self.suggestion else ""
+        if self.kind == "json":
+            return f"{where}[json] this is not {self.expected}: {self.actual}.{hint}"
         return f"{where}[{self.kind}] expected {self.expected}; found {self.actual.removesuffix('.')}.{hint}"
 
 

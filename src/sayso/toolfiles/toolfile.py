@@ -62,7 +62,8 @@ def parse(text: str, file: Path) -> ToolFile | Faults:
     try:
         document = read_json(text)
     except json.JSONDecodeError as error:
-        return (_fault(file, error.lineno, "json", "JSON", f"{error.msg.rstrip('.')} (column {error.colno})"),)
+        why = f"{error.msg.rstrip('.')} (column {error.colno})"
+        return (_fault(file, error.lineno, "json", "valid JSON", why),)
     structure = check_structure(document.value)
     found = check_rules(document.value, structure)
     faults = [*_duplicates(document, file), *(_placed(finding, document, file) for finding in (*structure, *found))]
