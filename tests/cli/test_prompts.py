@@ -186,7 +186,7 @@ def test_without_an_id_it_is_said_how_many_are_open_beside_those_that_are_offere
     home.flood(12)
     with Terminal(home, "answer") as terminal:
         shown = terminal.expect("Which one, 1 to 50? ")
-        assert "50) Number" in shown
+        assert "\n50) " in shown
         assert "… and 14 more are open: `sayso list --all` shows them." in shown
         terminal.type("q")
         assert terminal.end() == 1

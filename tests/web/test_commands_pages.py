@@ -89,7 +89,7 @@ def test_a_command_is_shown_with_its_words_its_output_and_its_end(house: House, 
         printed="\x1b[31mred\x1b[0m \x07<script>x</script> password=hunter2hunter\nline two\nhalf",
     )
     page = browser.get(f"/commands/{running.id}").text
-    assert "<span class=\"whole\">-H</span> 'Authorization: Bearer ****************'" in page
+    assert "<span class=\"short-word\">-H</span> 'Authorization: Bearer ****************'" in page
     assert '<span class="look-red">red</span> &lt;U+0007&gt;&lt;script&gt;x&lt;/script&gt; password=****' in page
     assert "*\n<li>line two\n</ol>" in page
     assert "data-unfinished><li>half</ol>" in page

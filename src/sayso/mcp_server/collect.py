@@ -145,8 +145,12 @@ class CollectCalls:
         """What is true where an agent gets nothing. Of one that nothing tells from its neighbours, what it asked is not
         known as long as this process lives."""
         waiting = await self._backend.waiting()
-        if is_nameless(asker) and (await waiting.do(waiting.desk.owed, asker)).anything:
+        opened = waiting.desk.opened
+        if not is_nameless(asker) or self._quiet.holds(asker, opened):
+            return dialect.NOTHING
+        if (await waiting.do(waiting.desk.owed, asker)).anything:
             return dialect.NOTHING_KNOWN
+        self._quiet.add(asker, opened)
         return dialect.NOTHING
 
     async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:

@@ -113,7 +113,7 @@ def plain_line(text: str, width: int = 200) -> str:
 def unbroken(text: str, is_exact: bool = False) -> Markup:
     """A line that may hold a command, with its words kept whole in the same way. Of one that is exact, they stand in
     the order in which they are written."""
-    html = _whole_words(text, '<span class="unbroken">', '<span class="whole">')
+    html = _whole_words(text, '<span class="unbroken">', '<span class="short-word">')
     return Markup(in_order(html) if is_exact else html)  # noqa: S704
 
 

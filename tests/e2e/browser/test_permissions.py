@@ -128,7 +128,7 @@ def test_every_part_of_what_would_be_done_is_shown_in_a_block_that_it_cannot_lea
     for told in ("PATH='/evil:$PATH'", ask.wanted["action"]["folder"] if ask.wanted else "", "deploy", "0" * 64):
         expect(card).to_contain_text(told)
     assert card.locator("img, a[href^='/u']").count() == 0
-    assert page.locator("#q0 .block *:not(.line, .unbroken, .whole, .line > br)").count() == 0, (
+    assert page.locator("#q0 .block *:not(.line, .unbroken, .short-word, .line > br)").count() == 0, (
         "nothing of it has become an element"
     )
 

@@ -119,7 +119,7 @@ def test_agents_that_wait_come_before_what_nobody_waits_for(house: House, sign_i
 def test_a_word_of_a_command_is_never_broken_at_a_hyphen(house: House, sign_in: SignIn) -> None:
     command = "git push --force-with-lease origin main --set-upstream --follow-tags --no-verify --atomic " * 3
     page = sign_in(f"/asks/{permission(house, command).id}", **PHONE)
-    words = page.locator(":is(.block, h1) :is(.unbroken, .whole)")
+    words = page.locator(":is(.block, h1) :is(.unbroken, .short-word)")
     assert words.count() > 12
     lines = "words => words.map(word => new Set([...word.getClientRects()].map(({ top }) => Math.round(top))).size)"
     heights = "words => words.map(word => word.offsetHeight / parseFloat(getComputedStyle(word).lineHeight))"

@@ -206,8 +206,12 @@ const guardedControl = (event) => {
   return control && guardsOf(control).length ? control : null;
 };
 
+// Some browsers tell a wrong time after a computer has slept; no page is that busy.
+const BUSY_AT_MOST = 30_000;
+
 function noteHowLate({ timeStamp }) {
-  late = Math.max(new Event("now").timeStamp - timeStamp, 0);
+  const waited = new Event("now").timeStamp - timeStamp;
+  late = waited > 0 && waited < BUSY_AT_MOST ? waited : 0;
 }
 
 addEventListener("pointerdown", (event) => {
