@@ -30,6 +30,11 @@ from sayso.config import Config
 from sayso.errors import CannotListen
 from sayso.web.security import is_loopback
 
+_new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+with suppress(ImportError):
+    # Here, and not once people are told that it serves: whoever ends it then ends it in order.
+    from uvloop import new_event_loop as _new_loop
+
 GRACE_SECONDS = 10
 _BACKLOG = 2048
 _TAKEN = (
@@ -348,10 +353,7 @@ class WebServer(uvicorn.Server):
 
 def run(serving: Coroutine[Any, Any, None]) -> None:
     """On an event loop that takes less of the processor than Python's own, where the system has it."""
-    new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
-    with suppress(ImportError):
-        from uvloop import new_event_loop as new_loop
-    with asyncio.Runner(loop_factory=new_loop) as runner:
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(serving)
 
 
