@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Sequence, Set
 
-from sayso.asks.desk import Held
+from sayso.asks.desk import Held, Owed
 from sayso.asks.handed_files import with_places
 from sayso.asks.model import Ask, Asker, Away, State
 from sayso.asks.sessions import is_nameless
@@ -88,18 +88,24 @@ class CollectCalls:
     async def mention(self, ctx: CallContext, told: ToolResult) -> None:
         """Say in another tool's reply that answers to earlier questions of this agent wait for it."""
         try:
-            waiting, asker = await self._backend.waiting(), self._backend.asker_of(ctx)
-            opened = waiting.desk.opened
-            if self._quiet.holds(asker, opened):
-                return
-            owed = await waiting.do(waiting.desk.owed, asker)
+            owed = await self._owed(self._backend.asker_of(ctx))
         except SaysoError as error:
             logger.warning("Could not look for late answers: %s", error)
             return
-        if not owed.anything:
-            self._quiet.add(asker, opened)
-        if owed.late or owed.perhaps:
+        if owed and (owed.late or owed.perhaps):
             add(told, "late_answers", " ".join(dialect.mention(owed)))
+
+    async def _owed(self, asker: Asker) -> Owed | None:
+        """What there is for an agent; None for nothing at all, which is believed for a moment."""
+        waiting = await self._backend.waiting()
+        opened = waiting.desk.opened
+        if self._quiet.holds(asker, opened):
+            return None
+        owed = await waiting.do(waiting.desk.owed, asker)
+        if owed.anything:
+            return owed
+        self._quiet.add(asker, opened)
+        return None
 
     async def _collected(self, ctx: CallContext, wanted: dialect.WantedAnswers) -> ToolResult:
         waiting, asker = await self._backend.waiting(), self._backend.asker_of(ctx)
@@ -144,14 +150,7 @@ class CollectCalls:
     async def _nothing(self, asker: Asker) -> str:
         """What is true where an agent gets nothing. Of one that nothing tells from its neighbours, what it asked is not
         known as long as this process lives."""
-        waiting = await self._backend.waiting()
-        opened = waiting.desk.opened
-        if not is_nameless(asker) or self._quiet.holds(asker, opened):
-            return dialect.NOTHING
-        if (await waiting.do(waiting.desk.owed, asker)).anything:
-            return dialect.NOTHING_KNOWN
-        self._quiet.add(asker, opened)
-        return dialect.NOTHING
+        return dialect.NOTHING_KNOWN if is_nameless(asker) and await self._owed(asker) else dialect.NOTHING
 
     async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
         """One ask by its id; or all that this agent is owed, also what other calls of its are waiting for."""
