@@ -19,6 +19,7 @@ PROGRAMS = {
     "latency": "A question and its answer on their way",
     "commands": "Starting a command",
     "growth": "As things grow",
+    "writers": "Many that write at once",
     "history": "A long history, and many agents",
     "fleet": "Many agents on one store",
     "tui": "The terminal inbox",

@@ -101,7 +101,7 @@ class CollectCalls:
         opened = waiting.desk.opened
         if self._quiet.holds(asker, opened):
             return None
-        owed = await waiting.do(waiting.desk.owed, asker)
+        owed = await self._backend.look(waiting.desk.owed, asker)
         if owed.anything:
             return owed
         self._quiet.add(asker, opened)
