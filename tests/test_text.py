@@ -63,6 +63,13 @@ def test_no_character_without_a_picture_of_its_own_hides_on_any_surface(code: in
     assert chr(code) not in json_line(f"Yes{chr(code)}")
 
 
+def test_nothing_that_formats_others_or_that_each_font_draws_as_it_likes_is_shown_as_it_is() -> None:
+    kinds = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+    hidden = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in kinds} - {"\n", "\t"}
+    assert [character for character in hidden if printable(character) == character] == []
+    assert [character for character in hidden if character in json_line(character)] == []
+
+
 @given(any_text)
 def test_no_text_at_all_can_drive_a_terminal(text: str) -> None:
     for character in printable(text):

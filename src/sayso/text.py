@@ -18,7 +18,10 @@ _IGNORABLE = (
 )
 # Separators of lines and annotations, and letters and signs that are blank: programs disagree about their widths.
 _BLANK = "\u2028\u2029\u2800\ufff9-\ufffb\U00016fe4\U0001d159"
-_INVISIBLE = _IGNORABLE + _BLANK
+# Signs that change how others are drawn, most without a width of their own, and what each font draws as it likes.
+_FORMAT = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\U00013430-\U0001343f"
+_PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010ffff"
+_INVISIBLE = _IGNORABLE + _BLANK + _FORMAT + _PRIVATE
 _UNSAFE = f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]"
 _ODD_BLANK = r"[^\S \t\n]"
 _LIKE_SPELT = r"<(?=U\+[0-9A-F]{4,6}>)"

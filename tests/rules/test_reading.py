@@ -365,6 +365,12 @@ def test_the_name_of_a_program_alone_does_not_allow_the_programs_among_its_words
         ("pytest *", "pytest @options"),
         ("python -m mypy *", "python -m mypy @options"),
         ("g++ *", "g++ @options"),
+        ("gcc *", "gcc -Wl,-plugin,./evil.so a.c"),
+        ("gcc *", "gcc -fuse-ld=./evil a.c"),
+        ("ld *", "ld -plugin ./evil.so a.o"),
+        ("curl *", "curl --remote-name-all https://example.com/a"),
+        ("curl *", "curl --engine ./evil.so https://example.com"),
+        ("git format-patch *", "git format-patch --output-directory=.github -1"),
         ("cargo test *", "cargo test --manifest-path /x/Cargo.toml"),
         ("cargo clippy *", "cargo clippy --fix"),
         ("go vet *", "go vet -vettool=./x ./..."),
@@ -385,6 +391,15 @@ def test_a_star_after_a_verb_does_not_stand_for_options_that_run_programs_or_wri
         (["pushd *", "./run.sh"], "pushd src; ./run.sh"),
         (["find *", "git diff *"], r"find put=w.txt -exec git diff --out{} \;"),
         (["find *", "./run.sh *"], r"find . -execdir ./run.sh {} \;"),
+        (["find *", "make test *"], r"find SHELL=./evil.sh -exec make test {} \;"),
+        (["find *", "tar *"], r"find cIf -exec tar {} ./evilc.sh out.tar Makefile \;"),
+        (["find *", "cp *"], r"find . -name pre-commit.sample -exec cp evil.sh {} \;"),
+        (["find *", "ruff check *"], r"find . -name '*.py' -exec ruff check {} +"),
+        (["find *", "cat *"], r"find -f --files0-from=x -- -exec cat {} +"),
+        (["find *", "cat *"], r"find -Ef --files0-from=x -exec cat {} +"),
+        (["find *", "cat *"], r"find ./run.sh put=x -exec cat {} +"),
+        (["find *", "cat *"], r"find -H . put=x -exec cat {} +"),
+        (["find *", "git *"], r"find status -exec git {} \;"),
         (["cd *", "git status *"], "cd $X && git status"),
     ],
 )
@@ -392,6 +407,19 @@ def test_what_runs_elsewhere_or_with_words_that_are_filled_in_is_another_program
     patterns: list[str], line: str
 ) -> None:
     assert effect(f"[[rule]]\nallow = {[f'Bash({each})' for each in patterns]}", f"Bash({line})") == "ask"
+
+
+def test_what_find_comes_to_may_be_read_by_what_is_known_to_only_read() -> None:
+    rules = "[[rule]]\nallow = ['Bash(find *)', 'Bash(grep *)', 'Bash(wc *)', 'Bash(cp *)']"
+    lines = [
+        r"find src -name '*.py' -exec grep -n word {} +",
+        r"find . ./tests -type f -exec wc -l {} \;",
+        r"find -L ~/notes -name x -exec grep word {} \;",
+        r"find -name '*.py' -exec grep word {} +",
+    ]
+    assert [line for line in lines if effect(rules, f"Bash({line})") != "allow"] == []
+    guarded = f"{rules}\n[[rule]]\ndeny = ['Edit(infra/**)']"
+    assert effect(guarded, r"Bash(find . -name main.tf -exec cp evil.sh {} \;)") == "ask"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,11 @@ MOST_CHARACTERS = 20_000
 DEEPEST = 12
 """How often lines may be within lines."""
 
+MOST_TRIED = 200
+"""How many words, or how many from one on, are looked at in case they are a command."""
+
+TOO_DEEP = "it is too long or too deep to be taken apart"
+
 UNKNOWN = "\x01"
 """Stands in a word for what only the shell will know."""
 
@@ -54,6 +59,9 @@ _PLAIN = re.compile(r"(?:\\[ -~]|[!#%*-/0-:=?@A-Z\[\]^_a-z{}~])+")
 _NAME = re.compile(r"[A-Za-z0-9_./+:@%~^,\[\]-]+")
 _HIDDEN_OPTION = re.compile(r"-[^=]*\$")
 _STARRED_OPTION = re.compile(r"[*?\[]|-[^=]*[*?\[]")
+_STARRED_IN_ZSH = re.compile(r"(?<!\\)\^.*|(?:\\.|[^\\])#+")
+_REVISION = re.compile(r"(?:[\w./-]*/)?(?:HEAD|@|[0-9a-f]{7,40})(?:\^\d*|~\d*)+")
+"""What git knows, and no file is called so."""
 _CALCULATED = re.compile(rf"\A[^\[]*\[.*(?:`|\$[({{])|\$\{{?\w+\}}?[\[:]|(?:\$[?$]|{UNKNOWN}\w*)\[", re.DOTALL)
 """What zsh, but no other shell, may take for a sum, and run what is in its brackets, or for a part of a variable. In
 `"$x[i]"` the sum is what `i` holds."""
@@ -74,6 +82,8 @@ class ShellLine:
     doubts: tuple[str, ...] = ()
     moves: tuple[Command, ...] = ()
     """The commands by which it changes to other folders, in this order."""
+    starred: tuple[str, ...] = ()
+    """With stars, the words that come to several files only in a zsh that is set so: `^x` are all but x, `x#` some."""
     hides_paths: bool = False
     """Whether its words may come to other files than they name."""
     reads_below: bool = False
@@ -89,6 +99,7 @@ def taken_apart(line: str) -> ShellLine:
         commands=tuple(dict.fromkeys(found.commands)),
         forms=tuple(dict.fromkeys(found.forms)),
         doubts=tuple(dict.fromkeys(found.doubts)),
+        starred=tuple(dict.fromkeys(found.starred)),
         hides_paths=found.hides_paths or bool(moves),
         moves=moves,
         reads_below=any(map(wrappers.reads_below, found.commands)),
@@ -103,11 +114,14 @@ def forms_of(words: Command) -> tuple[Command, ...]:
 
 
 class _Found:
-    def __init__(self) -> None:
+    def __init__(self, tried: set[Command] | None = None) -> None:
         self.commands: list[Command] = []
         self.forms: list[Command] = []
         self.doubts: list[str] = []
+        self.starred: list[str] = []
         self.hides_paths = False
+        self.tried: set[Command] = set() if tried is None else tried
+        """What may be a command, and was looked at already."""
 
 
 @record
@@ -153,7 +167,7 @@ def _grammar() -> object:
 
 def _line(line: str, found: _Found, depth: int) -> None:
     if len(line) > MOST_CHARACTERS or depth > DEEPEST:
-        found.doubts.append("it is too long or too deep to be taken apart")
+        found.doubts.append(TOO_DEEP)
         return
     if not _CALM.fullmatch(line):
         found.doubts.append("it has characters that cannot be seen")
@@ -294,7 +308,13 @@ class _Walk:
         # To zsh, `=ls` is the path of ls.
         if (text.startswith("~") and not re.match(r"~(?:/|$)", text)) or re.match(r"=(?!=?$)", text):
             self._doubt("it has words that only the shell will know")
-        return _Word(text=re.sub(r"\\(.)", r"\1", text), globs=bool(re.search(r"(?<!\\)[*?\[]", text)))
+        in_zsh = "" if _REVISION.fullmatch(text) else _STARRED_IN_ZSH.sub("*", text)
+        if in_zsh not in ("", text):
+            self._found.starred.append(in_zsh)
+            if _STARRED_OPTION.match(in_zsh):
+                self._doubt("it has words that only the shell will know")
+        globs = re.search(r"(?<!\\)[*?\[]", in_zsh) is not None
+        return _Word(text=re.sub(r"\\(.)", r"\1", text), globs=globs)
 
     def _quoted(self, node: Node) -> _Word:
         """A text in double quotes: what is between what the shell fills in is taken as it stands."""
@@ -325,7 +345,7 @@ class _Walk:
     def _substitution(self, node: Node) -> None:
         self._gaps(node, _BLANK_LINES)
         if self._depth > DEEPEST:
-            self._doubt("it is too long or too deep to be taken apart")
+            self._doubt(TOO_DEEP)
             return
         inner = _Walk(self._source, self._found, self._depth + 1)
         for child in node.children:
@@ -370,13 +390,13 @@ def _command(words: Command, found: _Found, depth: int) -> None:
         found.commands.append(words)
     for inner in inside.commands:
         if depth > DEEPEST:
-            found.doubts.append("it is too long or too deep to be taken apart")
+            found.doubts.append(TOO_DEEP)
             return
         _command(inner, found, depth + 1)
     for line in inside.lines:
         _line(line, found, depth + 1)
     for maybe in inside.possible:
-        found.forms += _forms(maybe)
+        _possibly(maybe, found, depth)
     for variable in inside.variables:
         if not re.fullmatch(_HARMLESS, variable):
             found.doubts.append("it sets a variable that may change what runs")
@@ -384,10 +404,27 @@ def _command(words: Command, found: _Found, depth: int) -> None:
         _in_small_letters(words, found, depth)
 
 
+def _possibly(words: Command, found: _Found, depth: int) -> None:
+    """Note what words would run if they were a command, and the first of them if it were a line: for those who deny
+    it."""
+    if words in found.tried:
+        return
+    found.tried.add(words)
+    if depth > DEEPEST or len(found.tried) > MOST_TRIED:
+        found.doubts.append(TOO_DEEP)
+        return
+    meant = _Found(found.tried)
+    _command(words, meant, depth + 1)
+    if not _NAME.fullmatch(words[0]):
+        _line(words[0], meant, depth + 1)
+    found.forms += meant.forms
+    found.doubts += (doubt for doubt in meant.doubts if doubt == TOO_DEEP)
+
+
 def _in_small_letters(words: Command, found: _Found, depth: int) -> None:
     """On a disk that does not tell letters by their case, `GIT` is git and `BASH -c` a shell: what those would run may
     be denied, and is not certain."""
-    meant = _Found()
+    meant = _Found(found.tried)
     _command((words[0].lower(), *words[1:]), meant, depth)
     found.forms += meant.forms
     found.doubts += meant.doubts

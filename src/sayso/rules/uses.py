@@ -128,6 +128,7 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     if uses_git and (not places or any(map(ground.poses_as_repository, places))):
         doubts.append("git may take a folder there for a repository, with settings of its own")
     changing = [words for words in found.commands if not only_reads(words)]
+    changing += [("", *found.starred)] if changing else []
     changed = _like_paths(changing, folder)
     if any(_is_protected(path, ground) for path in _ways(changed, places or {folder}, ground)):
         doubts.append(PROTECTED)

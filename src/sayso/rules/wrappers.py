@@ -6,6 +6,7 @@ Also options by which programs that seem harmless run others or write files.
 from __future__ import annotations
 
 import re
+from itertools import dropwhile, takewhile
 
 from sayso.records import record, replace
 from sayso.rules.use import Command
@@ -27,7 +28,7 @@ class Inside:
     lines: tuple[str, ...] = ()
     """Texts that a shell takes apart."""
     possible: tuple[Command, ...] = ()
-    """What it may run: of interest to those who deny it."""
+    """What it may run, where each word may be a line of its own: of interest to those who deny it."""
     variables: tuple[str, ...] = ()
     """What it sets for them."""
     doubts: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ def _inside(name: str, words: Command) -> Inside:
         return Inside()
     if name in _TRANSPARENT:
         return _transparent(name, words)
-    if name in _RUNNERS:
+    if name in _RUNNERS or name in _LATER:
         return Inside(possible=tuple(words[place:] for place in range(1, min(len(words), _MOST_TRIED))))
     if name in _SHELLS:
         return _shell(words)
@@ -64,6 +65,8 @@ def _inside(name: str, words: Command) -> Inside:
             return _printf(words)
         case "exit" | "logout" | "return" | "break" | "continue" | "shift":
             return Inside(doubts=_sums(name, words[1:]))
+        case "alias":
+            return Inside(possible=tuple((word.partition("=")[2],) for word in words[1:] if "=" in word))
         case "eval":
             return Inside(lines=(" ".join(words[1:]),))
     return Inside()
@@ -85,17 +88,22 @@ _TRANSPARENT: dict[str, tuple[str, int]] = {
 their own come first."""
 
 _RUNNERS = named(
-    "sudo doas su pkexec runuser chroot nsenter unshare ssh setpriv capsh gosu su-exec docker podman kubectl "
-    "systemd-run watch parallel script strace ltrace flock busybox toybox entr npx"
+    "sudo doas su sg pkexec runuser chroot nsenter unshare ssh setpriv capsh gosu su-exec docker podman kubectl "
+    "systemd-run watch parallel script strace ltrace flock busybox toybox entr npx caffeinate arch setarch linux32 "
+    "linux64 i386 x86_64 chrt taskset numactl prlimit cpulimit unbuffer valgrind hyperfine screen tmux xvfb-run "
+    "dbus-run-session fakeroot proot firejail bwrap torsocks proxychains proxychains4 rlwrap chronic watchexec "
+    "nodemon concurrently gtimeout gnice gnohup gtime gstdbuf genv gxargs noglob nocorrect repeat sched -"
 )
-"""Programs that run others with other rights, elsewhere or again. A rule that allows what is run does not allow that:
-it has to name the one that runs it."""
+"""Programs, and words before programs, that run others with other rights, elsewhere, again or read otherwise. A rule
+that allows what is run does not allow that: it has to name the one that runs it."""
+_LATER = named("trap coproc")
+"""Words of the shell that keep a line for later, or beside."""
 
 _SPAN = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _MOST_TRIED = 20
-_SHELLS = named("sh bash dash zsh ksh ash fish rbash")
-_OTHER_GRAMMAR = named("fish")
-"""Shells to which quotes mean something else, so that what is a word to us may be a command to them."""
+_OTHER_GRAMMAR = named("fish csh tcsh mksh pdksh oksh lksh yash posh bosh elvish nu xonsh rc es")
+"""Shells to which quotes may mean something else, so that what is a word to us may be a command to them."""
+_SHELLS = named("sh bash dash zsh ksh ash rbash rksh rzsh") | _OTHER_GRAMMAR
 
 
 def _transparent(name: str, words: Command) -> Inside:
@@ -178,7 +186,7 @@ def _find(words: Command) -> Inside:
             ends = [end for end in range(place + 1, len(words)) if _ends_command(words, end)]
             end = ends[0] if ends else len(words)
             inner.append(words[place + 1 : end])
-            if any("{}" in word and word != "{}" for word in inner[-1]) or words[place].endswith("dir"):
+            if words[place].endswith("dir") or (_fills_in(inner[-1]) and not _finds_to_read(words, inner[-1])):
                 doubts.append("`find` fills in what nobody sees")
             place = end
             if not ends:
@@ -187,6 +195,26 @@ def _find(words: Command) -> Inside:
             doubts.append(f"`find {words[place]}` changes files")
         place += 1
     return Inside(commands=tuple(filter(None, inner)), doubts=tuple(doubts))
+
+
+def _fills_in(inner: Command) -> bool:
+    return any("{}" in word for word in inner)
+
+
+def _finds_to_read(words: Command, inner: Command) -> bool:
+    """Whether each file that a `find` puts into a command is one word for it, which begins as the `find` says where to
+    look, and the command only reads: what is found has any name, and may be what no rule allows to change."""
+    told = dropwhile(re.compile(r"-[HLP]\Z").match, words[1:])
+    begins = takewhile(lambda word: not _EXPRESSION.match(word), told)
+    whole = all(word == "{}" for word in inner if "{}" in word)
+    plain = all(map(_WHERE_TO_LOOK.fullmatch, begins)) and not any(map(_LOOKS_IN_NEXT.fullmatch, words))
+    return whole and plain and only_reads(inner)
+
+
+_EXPRESSION = re.compile(r"-|[(!]\Z")
+_WHERE_TO_LOOK = re.compile(r"[\w./~][\w./ -]*", re.ASCII)
+_LOOKS_IN_NEXT = re.compile(r"-[EHLPXdsx]*f|--|-D|-O\d*")
+"""After which a `find` may take words for folders, however they begin."""
 
 
 def _test(words: Command) -> Inside:
@@ -224,8 +252,8 @@ def _ends_command(words: Command, place: int) -> bool:
 
 _NPM_OPTIONS = "--script-shell --prefix -C --node-options --userconfig --globalconfig"
 _RISKY = {
-    "git": "--upload-pack --receive-pack --exec --ext-diff --textconv --output --open-files-in-pager --template "
-    "--separate-git-dir --config --pathspec-from-file",
+    "git": "--upload-pack --receive-pack --exec --ext-diff --textconv --output --output-directory "
+    "--open-files-in-pager --template --separate-git-dir --config --pathspec-from-file",
     "git clone": "-u -c",
     "git rebase": "-x",
     "git grep": "-O --no-index",
@@ -240,8 +268,9 @@ _RISKY = {
     "--new-volume-script -I -F",
     "sort": "-o --output --compress-program",
     "rsync": "-e --rsh --rsync-path",
-    "curl": "-o -O --output --remote-name -K --config -T --upload-file -D --dump-header -c --cookie-jar "
-    "-w --write-out --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc --output-dir",
+    "curl": "-o -O --output --remote-name --remote-name-all -K --config -T --upload-file -D --dump-header "
+    "-c --cookie-jar -w --write-out --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc "
+    "--output-dir --ssl-sessions --engine",
     "wget": "-O -o -a -e -P -i --output-document --output-file --append-output --execute --directory-prefix "
     "--input-file --use-askpass --config --save-cookies --hsts-file --warc-file --post-file --body-file",
     "sed": "-i -I --in-place -e --expression -f --file",
@@ -385,7 +414,7 @@ _STRANGE = {
     "git diff": r"/.*|~.*|\$.*|(?:.*/)?\.\.(?:/.*)?",
     **dict.fromkeys(
         named("gcc g++ cc c++ clang clang++ ld ar nm objdump strip javac java kotlinc rustc swiftc tsc dotnet mvn"),
-        r"@.*",
+        r"@.*|-Wl,.*|-Xlinker|-fuse-ld=.*|--?ld-path=.*|--?plugin.*",
     ),
     **dict.fromkeys(named("pytest mypy ruff pylint"), r"@.*"),
     "npm": r"exec",
