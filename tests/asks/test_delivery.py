@@ -56,6 +56,17 @@ def test_an_answer_between_the_timeout_and_its_delivery_is_not_taken_for_deliver
     assert again.ask.outcome.late
 
 
+def test_nor_is_it_where_the_wait_was_put_back_meanwhile(desk: AskDesk) -> None:
+    held = desk.hold(ask(timeout_ms=1000))
+    desk.release(held, "its process ended")
+    told = replace(held, ask=desk.time_out(held))
+    desk.answer(held.ask.id, RED, ANNA)
+    assert desk.hold_again(held).wait == held.wait
+    ended = desk.delivered(told)
+    assert (ended.wait, ended.delivered) == (None, False)
+    assert desk.hold(ask(timeout_ms=1000)).ask.answer("1") == RED[0]
+
+
 def test_a_wait_that_was_taken_over_times_out_for_its_own_call_alone(desk: AskDesk) -> None:
     old = desk.hold(ask(timeout_ms=1000))
     desk.release(old, "its process ended")

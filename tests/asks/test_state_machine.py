@@ -213,9 +213,10 @@ class TwoProcesses(RuleBasedStateMachine):
             """Take in what rang before."""
         known = process.desk.held_here()
         for call in process.calls:
-            if call.held.wait.id not in known and not call.shown:
+            if call.held.wait.id not in known:
                 now = process.desk.hold_again(call.held)
-                call.shown = None if now.state is State.PENDING else now
+                # A call that is about to tell how it ended may have been missed a moment before.
+                call.shown = call.shown or (None if now.state is State.PENDING else now)
 
     def clean_up(self, which: int) -> None:
         before = {one.id: one for one in self.asks()}

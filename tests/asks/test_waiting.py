@@ -376,6 +376,56 @@ async def test_a_timeout_that_is_told_while_others_take_us_for_dead_does_not_pas
         assert [one.id for one in other.undelivered(AGENT)] == [held.ask.id]
 
 
+@pytest.mark.parametrize("told_first", [True, False])
+async def test_a_timeout_that_is_told_while_its_wait_is_put_back_does_not_pass_for_the_late_answer(
+    open_shared: OpenStore, often: None, monkeypatch: pytest.MonkeyPatch, told_first: bool
+) -> None:
+    other = AskDesk(open_shared())
+    runs_out, is_missed, is_answered, is_back = (threading.Event() for _ in range(4))
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask(timeout_ms=500))
+        do, desk = waiting.do, waiting.desk
+        time_out, wait_ids = desk.time_out, desk.wait_ids
+
+        def lost_wait_ids() -> set[str]:
+            monkeypatch.setattr(waiting_module, "CONFIRM_AFTER", 3600.0)
+            other.release(held, "its process ended")
+            known = wait_ids()
+            runs_out.wait(20)
+            return known
+
+        def late_time_out(held: Held) -> Ask:
+            is_missed.wait(20)
+            found = time_out(held)
+            other.answer(held.ask.id, RED, ANNA)
+            is_answered.set()
+            return found
+
+        async def in_this_order(work: Callable[..., Any], *args: Any) -> Any:
+            if work == desk.time_out:
+                runs_out.set()
+            if work != desk.hold_each_again:
+                return await do(work, *args)
+            is_missed.set()
+            await anyio.to_thread.run_sync(is_answered.wait, 20)
+            if told_first:
+                await waiting.delivered(held)
+            found = await do(work, *args)
+            is_back.set()
+            return found
+
+        monkeypatch.setattr(desk, "wait_ids", lost_wait_ids)
+        monkeypatch.setattr(desk, "time_out", late_time_out)
+        monkeypatch.setattr(waiting, "do", in_this_order)
+        assert (await waiting.outcome(held)).state is State.TIMED_OUT
+        await anyio.to_thread.run_sync(is_back.wait, 20)
+        if not told_first:
+            await waiting.delivered(held)
+        assert [one.id for one in other.undelivered(AGENT)] == [held.ask.id]
+        await until(lambda: other.get(held.ask.id).wait is None)
+        assert (await waiting.hold(ask())).ask.id == held.ask.id, "nobody is asked the same again"
+
+
 async def test_a_lost_wait_is_put_back_although_the_bell_never_rests(open_shared: OpenStore, often: None) -> None:
     other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:

@@ -625,6 +625,8 @@ class AskDesk:
         ask = table.get(held.ask.id)
         if ask.state is State.PENDING or not (holding.is_held(ask, held) or holding.was_told(ask, held)):
             return ask
+        if holding.told_of_a_timeout(ask, held):
+            return holding.let_go(table, ask, holding.RAN_OUT)
         sent = replace(ask, wait=None, delivered_at=ask.delivered_at or table.now)
         if not ask.state.answerable and not self._keeps_history(ask):
             sent = retention.wiped(table, sent)

@@ -22,6 +22,7 @@ BATCH = 100
 """How many asks are let go of in one transaction."""
 
 PROCESS_ENDED = "its process ended"
+RAN_OUT = "its call ran out of time"
 
 
 @record
@@ -106,8 +107,13 @@ def is_held(ask: Ask, held: Held) -> bool:
 
 def was_told(ask: Ask, held: Held) -> bool:
     """Whether a wait that others have ended, because they took its process for dead, told the outcome all the same, and
-    nobody else is about to. One that told of a timeout tells nothing of the answer that came after it."""
+    nobody else is about to."""
     return ask.wait is None and not ask.delivered and ask.outcome is not None and held.ask.outcome == ask.outcome
+
+
+def told_of_a_timeout(ask: Ask, held: Held) -> bool:
+    """Whether a wait that was put back just then has told of its timeout, and of no answer that came after it."""
+    return held.ask.state is State.TIMED_OUT and ask.state is not State.TIMED_OUT
 
 
 # How a wait ends

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from sayso.asks.desk import AskDesk, Held
-from sayso.asks.holding import new_wait_id
+from sayso.asks.holding import RAN_OUT, new_wait_id
 from sayso.asks.leaving import FINISH_SECONDS, LeavingWaits
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.asks.quorum import next_escalation
@@ -242,6 +242,10 @@ class Waiting:
 
     async def _put_back(self, waits: Sequence[Held]) -> None:
         found = await self.do(self.desk.hold_each_again, waits)
+        over = [held for held in waits if held.wait.id not in self._ends or self._ends[held.wait.id].is_set()]
+        if over:
+            # Its call has told of a timeout meanwhile, and would be asked again while its former wait is there.
+            await self.do(self.desk.release_each, [(held, RAN_OUT) for held in over])
         for held in waits:
             ask = found[held.wait.id]
             if isinstance(ask, NotFound) or ask.state is not State.PENDING:

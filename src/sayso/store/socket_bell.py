@@ -285,8 +285,12 @@ def _hangs(folder: Path, process: str) -> bool:
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as caller:
         try:
             caller.connect(str(folder / f"{process}{_SOCKET}"))
-        except (ConnectionRefusedError, FileNotFoundError):
+        except ConnectionRefusedError:
             _take_down(folder, process)
+            return False
+        except FileNotFoundError:
+            # Where it was only swept away, it may hang again by now.
+            _take_mark_down(folder, process)
             return False
         except OSError:
             return True
@@ -296,6 +300,11 @@ def _hangs(folder: Path, process: str) -> bool:
 def _take_down(folder: Path, process: str) -> None:
     with suppress(OSError):
         (folder / f"{process}{_SOCKET}").unlink(missing_ok=True)
+    _take_mark_down(folder, process)
+
+
+def _take_mark_down(folder: Path, process: str) -> None:
+    with suppress(OSError):
         (folder / f"{process}{_OWN}").unlink(missing_ok=True)
 
 
