@@ -32,6 +32,8 @@ QUESTIONS: Json = {
         {"question": "Which cargo?", "header": "Cargo", "options": [{"label": "Tea"}], "multiple": True},
     ]
 }
+PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n*** End Patch\n"
+MOVING = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: .env\n@@\n-a\n+b\n*** End Patch\n"
 CLIENTS: Mapping[str, GateClient] = {"copilot": Copilot(), "opencode": Opencode(), "qwen": Qwen()}
 
 
@@ -108,6 +110,53 @@ def waiting(home: Home, client: str, asked: Json) -> Iterator[Gate]:
             *("write", {"filePath": "/a", "file_path": "/b", "content": "c"}),
         ),
         ("opencode", "files_read", {"filePath": "/a"}, "files_read", {"filePath": "/a"}),
+        ("opencode", "read", {"filePath": "/a"}, "Read", {"file_path": "/a"}),
+        ("opencode", "list", {"path": "/p"}, "LS", {"path": "/p"}),
+        (
+            *("opencode", "multiedit", {"filePath": "/a", "edits": [{"oldString": "b", "newString": "c"}]}),
+            *("MultiEdit", {"file_path": "/a", "edits": [{"old_string": "b", "new_string": "c"}]}),
+        ),
+        ("opencode", "apply_patch", {"patchText": PATCH}, "apply_patch", {"file_path": "a.txt", "patch": PATCH}),
+        (
+            *("opencode", "patch", {"patchText": MOVING}),
+            *(
+                "apply_patch",
+                {"changes": [{"path": "a.txt", "change": "update"}, {"move_path": ".env"}], "patch": MOVING},
+            ),
+        ),
+        ("qwen", "read_file", {"file_path": "/a"}, "Read", {"file_path": "/a"}),
+        ("qwen", "read_file", {"absolute_path": "/a"}, "Read", {"file_path": "/a"}),
+        ("qwen", "grep_search", {"pattern": "x", "path": "src"}, "Grep", {"pattern": "x", "path": "src"}),
+        ("qwen", "list_directory", {"path": "/p"}, "LS", {"path": "/p"}),
+        (
+            "qwen",
+            "notebook_edit",
+            {"notebook_path": "/a", "new_source": "1"},
+            "NotebookEdit",
+            {"notebook_path": "/a", "new_source": "1"},
+        ),
+        ("copilot", "view", {"path": "/a", "view_range": [1, 2]}, "Read", {"file_path": "/a", "view_range": [1, 2]}),
+        ("copilot", "create", {"path": "/a", "file_text": "b"}, "Write", {"file_path": "/a", "content": "b"}),
+        (
+            *("copilot", "edit", {"path": "/a", "old_str": "b", "new_str": "c"}),
+            *("Edit", {"file_path": "/a", "old_string": "b", "new_string": "c"}),
+        ),
+        (
+            "copilot",
+            "str_replace_editor",
+            {"command": "view", "path": "/a"},
+            "Read",
+            {"command": "view", "file_path": "/a"},
+        ),
+        (
+            "copilot",
+            "str_replace_editor",
+            {"command": "create", "path": "/a"},
+            "Edit",
+            {"command": "create", "file_path": "/a"},
+        ),
+        ("copilot", "rg", {"pattern": "x", "path": "."}, "Grep", {"pattern": "x", "path": "."}),
+        ("copilot", "apply_patch", {"input": PATCH}, "apply_patch", {"file_path": "a.txt", "patch": PATCH}),
     ],
 )
 def test_a_tool_that_does_what_one_of_claudes_does_is_known_by_its_name_with_its_whole_input(
@@ -116,6 +165,19 @@ def test_a_tool_that_does_what_one_of_claudes_does_is_known_by_its_name_with_its
     found = CLIENTS[client].read(event(client, Path("/p"), tool, given), {})
     assert (found.permission.tool, found.permission.given) == (known_as, known)
     assert (found.session, found.folder, found.takes_changes) == ("s-1", Path("/p"), False)
+
+
+def test_a_patch_that_comes_as_a_bare_text_is_read_all_the_same() -> None:
+    asked = event("copilot", Path("/p"), "apply_patch", {}) | {"toolInput": PATCH}
+    assert Copilot().read(asked, {}).permission.given == {"file_path": "a.txt", "patch": PATCH}
+
+
+@pytest.mark.parametrize("blank", ["\ufeff", "\u200b", "\xa0"])
+def test_a_file_of_a_patch_after_a_letter_that_some_take_for_a_blank_is_not_certain(blank: str) -> None:
+    patch = PATCH.replace("a.txt", f"{blank}.env")
+    given = Opencode().read(event("opencode", Path("/p"), "patch", {"patchText": patch}), {}).permission.given
+    assert "file_path" not in given
+    assert given["changes"] == [{"path": ".env", "change": "update"}]
 
 
 def test_what_opencode_asks_besides_is_shown_with_all_that_it_says_and_the_use_it_is_about() -> None:
@@ -208,6 +270,52 @@ def test_an_allow_from_the_inbox_is_told_in_the_clients_words(home: Home, client
         PermissionDesk(desk).allow(gate.ask.id, gate.ask.digest, SOMEONE)
         assert gate.told() == ALLOWED[client]
         assert desk.get(gate.ask.id).delivered
+
+
+def rules(home: Home, text: str) -> None:
+    file = home.folder / ".config" / "sayso" / "rules.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+FILE_TOOLS: list[tuple[str, str, Json]] = [
+    ("copilot", "create", {"path": "{}", "file_text": "x"}),
+    ("copilot", "view", {"path": "{}"}),
+    ("copilot", "str_replace_editor", {"command": "str_replace", "path": "{}", "old_str": "a", "new_str": "b"}),
+    ("copilot", "apply_patch", {"input": "*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch\n"}),
+    ("qwen", "read_file", {"file_path": "{}"}),
+    ("qwen", "write_file", {"file_path": "{}", "content": "x"}),
+    ("opencode", "read", {"filePath": "{}"}),
+    ("opencode", "patch", {"patchText": "*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch\n"}),
+]
+
+
+def naming(given: Json, path: Path) -> Json:
+    return {key: value.replace("{}", str(path)) if isinstance(value, str) else value for key, value in given.items()}
+
+
+@pytest.mark.parametrize(("client", "tool", "given"), FILE_TOOLS)
+def test_a_rule_about_a_file_holds_for_the_file_tools_of_every_client(
+    home: Home, client: str, tool: str, given: Json
+) -> None:
+    rules(home, '[[rule]]\ndeny = ["Read(.env)", "Edit(.env)"]\nbecause = "Secret."\n\n[[rule]]\nallow = ["*"]\n')
+    asked = event(client, home.project, tool, naming(given, home.project / ".env"))
+    assert "Secret." in home.run("gate", client, stdin=json.dumps(asked)).out
+    other = event(client, home.project, tool, naming(given, home.project / "a.txt"))
+    assert json.loads(home.run("gate", client, stdin=json.dumps(other)).out) == ALLOWED[client]
+
+
+@pytest.mark.parametrize(
+    ("client", "tool", "given"), [each for each in FILE_TOOLS if each[1] not in ("view", "read", "read_file")]
+)
+def test_no_rule_lets_a_clients_own_tool_change_what_others_run(
+    home: Home, client: str, tool: str, given: Json
+) -> None:
+    rules(home, f'[[rule]]\nallow = ["*", "Edit(**)", "{tool}"]\n')
+    assert home.run("away").code == 0
+    hook = home.project / ".git" / "hooks" / "pre-commit"
+    with waiting(home, client, event(client, home.project, tool, naming(given, hook))) as gate:
+        assert "run by other programs" in str((gate.ask.wanted or {}).get("rules_say"))
 
 
 def test_a_denial_reaches_opencode_with_its_words_so_that_its_agent_goes_on(home: Home) -> None:

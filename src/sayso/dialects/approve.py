@@ -162,7 +162,7 @@ def _kind(tool: str) -> ActionKind:
 _KINDS = {
     "Bash": ActionKind.SHELL,
     **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"), ActionKind.EDIT),
-    **dict.fromkeys(("Read", "Glob", "Grep"), ActionKind.READ),
+    **dict.fromkeys(("Read", "Glob", "Grep", "LS"), ActionKind.READ),
     **dict.fromkeys(("WebFetch", "WebSearch"), ActionKind.FETCH),
     "ExitPlanMode": ActionKind.PLAN,
 }

@@ -7,7 +7,6 @@ Where sessions share a server, a hook only sees to it that the gate of that serv
 from __future__ import annotations
 
 import os
-import re
 import select
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
 from sayso.gates.codex_server import MCP_TOOL, NAME, PATCH, TITLE, CodexServer
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
+from sayso.gates.patches import of_patch
 from sayso.process_table import command_line
 from sayso.processes import ProcessName, ancestry
 from sayso.shared_codex import shared_socket
@@ -29,15 +29,6 @@ NEAR = 5
 """How many ancestors are looked at: between a hook and Codex may be a shell and a package runner."""
 READY_SECONDS = 5.0
 """For the gate to join the sessions that are there. A session begins all the same when it takes longer."""
-_FILE = re.compile(r"\*\*\*\s*(?P<change>Add|Update|Delete) File:\s*(?P<path>.*)", re.IGNORECASE)
-_MOVED = re.compile(r"\*\*\*\s*Move to:\s*(?P<path>.*)", re.IGNORECASE)
-_PLAIN = re.compile(
-    r"\*\*\* Begin Patch\n"
-    r"\*\*\* (?:Add|Update|Delete) File: (?P<path>\S(?:[^\n]*\S)?)\n"
-    r"(?:(?:[+@-][^\n]*| (?![^\S\n]*\*)[^\n]*|\*\*\* End of File)\n)*"
-    r"\*\*\* End Patch\n?"
-)
-"""A patch of one file in which Codex, which is not strict about blanks, can find no other."""
 _WITHOUT_A_TERMINAL = ("exec", "e", "app-server", "mcp-server")
 
 
@@ -93,12 +84,7 @@ def _wanted(asked: Permission) -> Permission:
     patch = asked.given.get("command")
     if asked.tool != PATCH or not isinstance(patch, str):
         return asked
-    if plain := _PLAIN.fullmatch(patch):
-        return Permission(tool=PATCH, given={"file_path": plain["path"], "patch": patch})
-    lines = [line.strip() for line in patch.split("\n")]
-    files = [{"path": found["path"], "change": found["change"].lower()} for found in map(_FILE.match, lines) if found]
-    files += [{"move_path": found["path"]} for found in map(_MOVED.match, lines) if found]
-    return Permission(tool=PATCH, given={"changes": files, "patch": patch})
+    return Permission(tool=PATCH, given=of_patch(patch))
 
 
 def _near() -> Sequence[ProcessName]:

@@ -12,13 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from sayso.clients import RUN_VARIABLE
+from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
-from sayso.gates.hook_words import behavior, own_tools, permission
+from sayso.gates.hook_words import PATCH, behavior, own_tools, permission
 from sayso.process_table import command_line
 
 EVENT = "permissionRequest"
 OWN_TOOLS = own_tools("{server}-{tool}")
-_SAME = {"bash": "Bash", "edit": "Edit"}
+_SAME = {
+    **dict.fromkeys(("bash", "shell"), "Bash"),
+    **dict.fromkeys(("edit", "insert", "str_replace"), "Edit"),
+    **dict.fromkeys(("create", "write"), "Write"),
+    "apply_patch": PATCH,
+    **dict.fromkeys(("view", "read", "show_file"), "Read"),
+    **dict.fromkeys(("grep", "rg"), "Grep"),
+    "glob": "Glob",
+    **dict.fromkeys(("list_directory", "ls"), "LS"),
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+}
+_EDITOR = "str_replace_editor"
+"""One tool that reads or changes a file, as its `command` says."""
 _HEADLESS = ("-p", "--prompt")
 _DECIDED = ("--deny-tool", "--allow-all", "--yolo")
 """How options begin by which a person has decided at its command line: a hook would overrule the first, and ask in vain
@@ -41,7 +55,7 @@ class Copilot:
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
         is_headless = _is_headless(command_line(os.getppid()))
         return Prompt(
-            permission=permission(event.get("toolName"), event.get("toolInput"), _SAME),
+            permission=_wanted(event.get("toolName"), event.get("toolInput")),
             session=str(event.get("sessionId") or ""),
             version="",
             process=0,
@@ -54,6 +68,11 @@ class Copilot:
 
     def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
         return behavior(verdict)
+
+
+def _wanted(tool: object, given: object) -> Permission:
+    reads = isinstance(given, dict) and given.get("command") == "view"
+    return permission(tool, given, {**_SAME, _EDITOR: "Read" if reads else "Edit"})
 
 
 def _is_headless(started_with: Sequence[str]) -> bool:

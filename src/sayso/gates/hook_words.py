@@ -10,8 +10,11 @@ from typing import Any
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict
+from sayso.gates.patches import of_patch
 
 EVENT = "PermissionRequest"
+PATCH = "apply_patch"
+"""The tool that changes several files at once, as rules know it."""
 
 _SERVERS = "(?:sayso|auq|ask-user)"
 _ASKING = "(?:ask_user|ask_person|ask_user_questions|question_ask|question_summary|get_answers|approve)"
@@ -24,11 +27,44 @@ def own_tools(spelt: str) -> re.Pattern[str]:
     return re.compile(spelt.format(server=_SERVERS, tool=_ASKING))
 
 
+_OF_FILES = ("Read", "Edit", "MultiEdit", "Write")
+_FIELDS = {
+    **dict.fromkeys(("path", "filePath", "filepath", "absolute_path", "fileName"), "file_path"),
+    **dict.fromkeys(("oldString", "old_str"), "old_string"),
+    **dict.fromkeys(("newString", "new_str"), "new_string"),
+    "replaceAll": "replace_all",
+    **dict.fromkeys(("file_text", "newFileContents"), "content"),
+}
+"""How clients spell the fields of Claude Code's tools for files."""
+_PATCHES = ("patch", "patchText", "input", "command")
+"""How they spell the one that holds a patch."""
+
+
 def permission(tool: object, given: object, same: Mapping[str, str]) -> Permission:
-    """What a hook asks. `same` has the tools that do what one of Claude Code's does, with the same input: they are
-    known by its name, so that the same rules hold and the same is shown. InvalidInput names what is wrong."""
-    known = same.get(tool, tool) if isinstance(tool, str) else tool
-    return approve.read({"tool_name": known, "input": given})
+    """What a hook asks. `same` has the tools that do what one of Claude Code's does: they are known by its name, with
+    its fields, so that the same rules hold and the same is shown. InvalidInput names what is wrong."""
+    known = same.get(tool, "") if isinstance(tool, str) else ""
+    if known == PATCH and isinstance(given, str):
+        given = {"patch": given}
+    if not known or not isinstance(given, dict):
+        return approve.read({"tool_name": known or tool, "input": given})
+    renamed = _as_patch(given) if known == PATCH else _renamed(given) if known in _OF_FILES else given
+    # Where two would come to one name it is not certain which of them its client goes by.
+    return approve.read({"tool_name": known, "input": renamed} if renamed else {"tool_name": tool, "input": given})
+
+
+def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """With Claude Code's names; nothing where two would become one."""
+    renamed = {_FIELDS.get(key, key): value for key, value in given.items()}
+    if isinstance(edits := renamed.get("edits"), list):
+        renamed["edits"] = [(_renamed(edit) or edit) if isinstance(edit, dict) else edit for edit in edits]
+    return renamed if len(renamed) == len(given) else {}
+
+
+def _as_patch(given: Mapping[str, Any]) -> dict[str, Any]:
+    """With the files that it changes; nothing where there is more in it than one patch."""
+    texts = [key for key in _PATCHES if isinstance(given.get(key), str)]
+    return of_patch(given[texts[0]]) if len(texts) == 1 and len(given) == 1 else {}
 
 
 def told(decision: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -16,12 +16,23 @@ from sayso.clients import RUN_VARIABLE
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
-from sayso.gates.hook_words import own_tools, permission
+from sayso.gates.hook_words import PATCH, own_tools, permission
 
 PERMISSION, QUESTIONS = "permission.asked", "question.asked"
 OWN_TOOLS = own_tools("{server}_{tool}")
-_SAME = {"bash": "Bash", "edit": "Edit", "write": "Write", "webfetch": "WebFetch"}
-_NAMES = {"filePath": "file_path", "oldString": "old_string", "newString": "new_string", "replaceAll": "replace_all"}
+_SAME = {
+    **dict.fromkeys(("bash", "shell"), "Bash"),
+    "edit": "Edit",
+    "multiedit": "MultiEdit",
+    "write": "Write",
+    **dict.fromkeys(("apply_patch", "patch"), PATCH),
+    "read": "Read",
+    "grep": "Grep",
+    "glob": "Glob",
+    "list": "LS",
+    "webfetch": "WebFetch",
+    "websearch": "WebSearch",
+}
 _OF_NO_TOOL = ("external_directory", "doom_loop")
 """What it asks about the use of a tool besides whether it may be used."""
 
@@ -73,9 +84,7 @@ def _wanted(event: Mapping[str, Any], asked: Mapping[str, Any]) -> Permission:
     if not is_of_tool or not given or not _agrees(asked, given, str(event.get("directory") or ".")):
         known = {key: asked[key] for key in ("patterns", "metadata") if asked.get(key)}
         return approve.read({"tool_name": about, "input": {**known, **({"use": dict(use)} if use else {})}})
-    same = _SAME if not given.keys() & _NAMES.values() else {}
-    renamed = {_NAMES.get(key, key) if tool in same else key: value for key, value in given.items()}
-    return permission(tool, renamed, same)
+    return permission(tool, dict(given), _SAME)
 
 
 def _agrees(asked: Mapping[str, Any], given: Mapping[str, Any], folder: str) -> bool:

@@ -12,7 +12,18 @@ from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
 
 OWN_TOOLS = own_tools("mcp__{server}__{tool}")
-_SAME = {"run_shell_command": "Bash", "edit": "Edit", "write_file": "Write", "web_fetch": "WebFetch"}
+_SAME = {
+    **dict.fromkeys(("run_shell_command", "monitor"), "Bash"),
+    **dict.fromkeys(("edit", "replace"), "Edit"),
+    "write_file": "Write",
+    "notebook_edit": "NotebookEdit",
+    **dict.fromkeys(("read_file", "zoom_image"), "Read"),
+    **dict.fromkeys(("grep_search", "search_file_content"), "Grep"),
+    "glob": "Glob",
+    "list_directory": "LS",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+}
 _ONLY_THERE = ("ask_user_question", "exit_plan_mode", "propose_goal")
 """What it lets nobody but a person at its terminal answer, whatever a hook says."""
 

@@ -24,10 +24,19 @@ _READING = frozenset(("Read", "Grep", "Glob"))
 _NAMES_ALONE = frozenset(("WebSearch", "ExitPlanMode", "Task", "Agent", "Skill", "TodoWrite", "LS", "NotebookRead"))
 
 _SPELT_ELSEWHERE = {
-    **{name.lower(): name for name in ("Bash", "WebFetch", "WebSearch", "Read", "Edit", "Write", "NotebookEdit")},
+    **{
+        name.lower(): name
+        for name in ("Bash", "WebFetch", "WebSearch", "Edit", "MultiEdit", "Write", "NotebookEdit", *_READING)
+    },
     "run_shell_command": "Bash",
-    "write_file": "Write",
+    **dict.fromkeys(("replace", "str_replace", "str_replace_editor", "insert", "patch"), "Edit"),
+    **dict.fromkeys(("write_file", "create"), "Write"),
+    "notebook_edit": "NotebookEdit",
+    **dict.fromkeys(("read_file", "view", "show_file", "zoom_image"), "Read"),
+    **dict.fromkeys(("grep_search", "search_file_content", "rg"), "Grep"),
+    **dict.fromkeys(("list_directory", "list"), "LS"),
     "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
 }
 """Names that other clients have for what is called so here."""
 

@@ -28,7 +28,7 @@ UNCLEAR = "unclear"
 """In an action's data: why it is not certain what its agent would do. No rule allows such an action."""
 _LOOKED_INTO = ("shell", "edit", "read", "fetch")
 """The kinds whose input matters; the others are known by their tool alone."""
-_SEARCHES = ("Grep", "Glob")
+_SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 PROTECTED_NAMES = (
     *(".git", ".github/workflows", ".github/agents", ".github/copilot", ".github/extensions", ".github/hooks"),
