@@ -283,6 +283,7 @@ FILE_TOOLS: list[tuple[str, str, Json]] = [
     ("copilot", "view", {"path": "{}"}),
     ("copilot", "str_replace_editor", {"command": "str_replace", "path": "{}", "old_str": "a", "new_str": "b"}),
     ("copilot", "apply_patch", {"input": "*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch\n"}),
+    ("copilot", "a_new_tool", {"targetFile": "{}"}),
     ("qwen", "read_file", {"file_path": "{}"}),
     ("qwen", "write_file", {"file_path": "{}", "content": "x"}),
     ("opencode", "read", {"filePath": "{}"}),

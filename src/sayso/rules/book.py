@@ -115,7 +115,16 @@ class _Index:
         for name in names if ways else ():
             if any(map(self._any_path(name).match, ways)):
                 found += [entry for entry in self.paths[name] if any(map(entry.pattern.may_mean.match, ways))]
+        if use.possible:
+            found += self._about_possible(use)
         return sorted((*found, *self.starred), key=lambda entry: entry.place)
+
+    def _about_possible(self, use: ToolUse) -> Iterator[_Entry]:
+        """Those about files that may be read or changed, by whatever name of a tool they are meant."""
+        ways = [way for path in use.possible for way in (path.named, path.real) if way]
+        for name, entries in self.paths.items():
+            if any(map(self._any_path(name).match, ways)):
+                yield from (each for each in entries if any(map(each.pattern.may_mean.match, ways)))
 
 
 def _any_of(entries: Iterable[_Entry]) -> re.Pattern[str]:
@@ -264,7 +273,14 @@ def _concerns(entry: _Entry, use: ToolUse) -> bool:
             return not all(_excepted(exceptions, use, words) for words in concerned)
         case About.NOTHING if use.commands:
             return not all(_excepted(exceptions, use, words) for words in use.commands)
+    if pattern.about is About.PATH and use.possible:
+        touched = [path for path in (*use.paths, *use.possible) if pattern.concerns_path(path)]
+        return not all(any(_covers_path(exception, path) for exception in exceptions) for path in touched)
     return not any(exception.covers(use) for exception in exceptions)
+
+
+def _covers_path(exception: Pattern, path: UsedPath) -> bool:
+    return exception.about is About.PATH and exception.covers_path(path)
 
 
 def _excepted(exceptions: Iterable[Pattern], use: ToolUse, words: Command) -> bool:

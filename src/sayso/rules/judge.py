@@ -82,7 +82,7 @@ class RuleJudge:
         folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)
         guarded = (*map(os.path.realpath, folders), *map(os.path.abspath, folders))
         return Ground(
-            leads_to=os.path.realpath,
+            leads_to=_real_path,
             starred=_starred,
             project=project,
             poses_as_repository=_poses_as_repository,
@@ -111,6 +111,14 @@ def sandbox_of(action: Mapping[str, Any]) -> str:
     own = (data.get("sandbox") or {}).get("profile", SANDBOXES[0])
     steps = [sandbox_of(step) for step in data.get("steps") or ()]
     return min([*steps, own] if data.get("first") or not steps else steps, key=SANDBOXES.index)
+
+
+def _real_path(path: str) -> str | None:
+    """None for what can be the name of no file, such as half a letter."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return None
 
 
 def _starred(path: str) -> list[str] | None:

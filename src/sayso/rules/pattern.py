@@ -85,7 +85,7 @@ class Pattern:
             case About.NOTHING:
                 return True
             case About.PATH:
-                return bool(use.paths) and all(self._covers_path(path) for path in use.paths)
+                return bool(use.paths) and all(self.covers_path(path) for path in use.paths)
             case About.DOMAIN:
                 return self._domain(use.domain, self.spec)
             case About.WORDS:
@@ -106,6 +106,8 @@ class Pattern:
 
     def concerns(self, use: ToolUse) -> bool:
         """Whether the use may be meant, or part of it."""
+        if self.about is About.PATH and any(map(self.concerns_path, use.possible)):
+            return True
         if not self._is_of(use.strict_names):
             return False
         match self.about:
@@ -150,7 +152,7 @@ class Pattern:
         parts = self.name.count("__")
         return self._is_of(frozenset(name for name in names if name.count("__") == parts and "___" not in name))
 
-    def _covers_path(self, path: UsedPath) -> bool:
+    def covers_path(self, path: UsedPath) -> bool:
         seen = self._seen(path.real, path.project) if path.real else None
         if not seen or not self._path.fullmatch(seen):
             return False

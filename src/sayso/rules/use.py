@@ -40,6 +40,9 @@ class ToolUse:
     forms: tuple[Command, ...] = ()
     """The same in every form in which somebody may have denied it."""
     paths: tuple[UsedPath, ...] = ()
+    possible: tuple[UsedPath, ...] = ()
+    """Files that its input names, of which it is not known what becomes: they may be read, and they may be changed. No
+    rule about files allows it because of them."""
     mentioned: tuple[UsedPath, ...] = ()
     """What the words of its commands would be as paths."""
     hides_paths: bool = False

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os.path
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
 from sayso.records import record, replace
+from sayso.rules.inputs import is_plain_name, named_files, spellings
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.wrappers import only_reads
@@ -27,7 +28,14 @@ NOT_TOLD = "not_told"
 UNCLEAR = "unclear"
 """In an action's data: why it is not certain what its agent would do. No rule allows such an action."""
 _LOOKED_INTO = ("shell", "edit", "read", "fetch")
-"""The kinds whose input matters; the others are known by their tool alone."""
+"""The kinds of which it is known what becomes of their input."""
+_OF_ANY_TOOL = ("mcp", "other")
+_TEXTS = frozenset(
+    ("content", "old_string", "new_string", "new_source", "diff", "patch", "pattern", "glob", "description", "change")
+)
+"""What is nothing but text in the input of tools that read or change files."""
+_WRITES_MEMORY = frozenset(("save_memory", "manage_memory"))
+"""Tools of Qwen Code and Gemini CLI that write into the files which say what they are to do, without naming them."""
 _SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 PROTECTED_NAMES = (
@@ -95,6 +103,8 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
         doubts.append("it is not certain what its agent would do")
     if kind in ("command", "sequence"):
         return _own_command(action, doubts)
+    if kind in _OF_ANY_TOOL:
+        return _any_tool(action, given, names, ground, doubts)
     if kind not in _LOOKED_INTO:
         return ToolUse(names=names, strict_names=names, doubts=tuple(doubts))
     if not isinstance(given, Mapping):
@@ -106,10 +116,11 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
             return _edit(action, given, names, ground, doubts)
         case "read":
             return _read(tool, given, action["folder"], names, ground, doubts)
-    domain = _domain(given.get("url"))
-    if not domain and given.get("url") is not None:
+    domain, url = _domain(given.get("url")), given.get("url")
+    if not domain and url is not None:
         doubts.append("which host it would reach is not known")
-    return ToolUse(names=names, strict_names=names, domain=domain, doubts=tuple(doubts))
+    found = _perhaps({"url": url}, action["folder"], ground)
+    return ToolUse(names=names, strict_names=names, possible=found.files, domain=domain, doubts=tuple(doubts))
 
 
 def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]) -> ToolUse:
@@ -216,22 +227,102 @@ def _may_be_path(word: str) -> bool:
     return bool(word) and not word.startswith("-") and UNKNOWN not in word
 
 
+@record
+class _Perhaps:
+    """What a tool may do to files, by an input of which nothing else is known."""
+
+    files: tuple[UsedPath, ...] = ()
+    mentioned: tuple[UsedPath, ...] = ()
+    lines: tuple[str, ...] = ()
+    hides_paths: bool = False
+    doubt: str = ""
+
+
+def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Container[str] = ()) -> _Perhaps:
+    found = named_files(given, texts)
+    names = [_filled_in(name, folder) for name in found.files]
+    may_be = [_filled_in(name, folder) for name in found.mentioned]
+    places = dict.fromkeys((folder, ground.project or folder))
+    # What is named in two parts is meant from the first.
+    places.update(
+        (path.named, None)
+        for path in _ways((_filled_in(name, folder) for name in found.folders), tuple(places), ground)
+    )
+    files = tuple(dict.fromkeys(_ways(names, places, ground)))
+    mentioned = tuple(_ways(may_be, places, ground))
+    doubt = "" if found.is_whole else "it has too much of an input to look at all of it"
+    if any(_is_protected(path, ground) for path in (*files, *mentioned)):
+        doubt = PROTECTED
+    elif any(map(_may_come_to_protected, names)) or _comes_to_protected(names, places, ground):
+        doubt = MAY_BE_PROTECTED
+    return _Perhaps(
+        files=files,
+        # Any word may be the name of a file. Only what looks like one counts as that for rules.
+        mentioned=tuple(_ways((name for name in may_be if name[0] in "/.~"), (folder,), ground)),
+        lines=found.lines,
+        hides_paths=any(set(name) & set("*?[{") for name in names),
+        doubt=doubt,
+    )
+
+
+def _any_tool(action: PlainAction, given: object, names: frozenset[str], ground: Ground, doubts: list[str]) -> ToolUse:
+    """A tool of which nothing is known but its name: it may read and change whatever its input names."""
+    more = action["data"].get("params")
+    found = _perhaps({"": given, " ": more}, action["folder"], ground)
+    if found.doubt:
+        doubts.append(found.doubt)
+    if action["tool"] in _WRITES_MEMORY:
+        doubts.append(PROTECTED)
+    strict_names, forms = names, tuple[Command, ...]()
+    if action["kind"] == "other":
+        # One of the client's own. A server's tools are denied and asked for as such by their name.
+        forms = tuple(form for line in found.lines for form in taken_apart(line).forms)
+        strict_names = names.union(("Read", "Edit") if found.files else (), ("Bash",) if found.lines else ())
+    return ToolUse(
+        names=names,
+        strict_names=strict_names,
+        forms=forms,
+        possible=found.files,
+        mentioned=found.mentioned,
+        hides_paths=found.hides_paths,
+        doubts=tuple(doubts),
+    )
+
+
+def _beside(
+    given: Mapping[str, Any], named: str, key: str, path: UsedPath | None, folder: str, ground: Ground
+) -> tuple[tuple[UsedPath, ...], list[str]]:
+    """What the input of a tool for files names besides its one file, and what else that may be."""
+    rest = {each: value for each, value in given.items() if each != key}
+    found = _perhaps(rest, folder, ground, _TEXTS)
+    others = tuple(each for each in found.files if path is None or each.named != path.named)
+    doubts = [f"it names another file as well: {others[0].named}"] if others and path else []
+    if named and not is_plain_name(named):
+        others = (*others, *_ways(spellings(named), (folder,), ground))
+        doubts.append("which file it names depends on how that is read")
+    return others, doubts
+
+
 def _edit(
     action: PlainAction, given: Mapping[str, Any], names: frozenset[str], ground: Ground, doubts: list[str]
 ) -> ToolUse:
-    named = next((given[key] for key in ("file_path", "notebook_path") if isinstance(given.get(key), str)), "")
-    if not named:
-        several = tuple(_path(name, action["folder"], ground) for name in _changed_files(given))
+    folder = action["folder"]
+    key = next((key for key in ("file_path", "notebook_path") if given.get(key) and isinstance(given[key], str)), "")
+    if not key:
+        several = tuple(_path(name, folder, ground) for name in _changed_files(given))
         doubts.append("it changes several files" if several else "which file it would change is not known")
-        return ToolUse(names=names, strict_names=names, paths=several, doubts=tuple(doubts))
-    path = _path(named, action["folder"], ground)
-    doubts += _depends_on_links(named, path, ground)
+        others, _ = _beside(given, "", "", None, folder, ground)
+        return ToolUse(names=names, strict_names=names, paths=several, possible=others, doubts=tuple(doubts))
+    named = given[key]
+    path = _path(named, folder, ground)
+    others, about_others = _beside(given, named, key, path, folder, ground)
+    doubts += [*_depends_on_links(named, path, ground), *about_others]
     known = action["data"].get("file")
     if isinstance(known, Mapping):
         path = replace(path, real=known["path"])
     if _is_protected(path, ground):
         doubts.append(PROTECTED)
-    return ToolUse(names=names, strict_names=names, paths=(path,), doubts=tuple(doubts))
+    return ToolUse(names=names, strict_names=names, paths=(path,), possible=others, doubts=tuple(doubts))
 
 
 def _depends_on_links(named: str, path: UsedPath, ground: Ground) -> list[str]:
@@ -273,22 +364,37 @@ def _comes_to_protected(names: Iterable[str], places: Iterable[str], ground: Gro
 
 
 def _is_below(way: str, folders: Sequence[str]) -> bool:
-    return any(way == folder or way.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+    """In letters of whatever case: there are disks that do not tell them apart."""
+    way = way.casefold()
+    return any(
+        way == folder or way.startswith(f"{folder}/") for folder in (each.casefold().rstrip("/") for each in folders)
+    )
 
 
 def _read(
     tool: str, given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]
 ) -> ToolUse:
     searches = tool in _SEARCHES
-    named = given.get("path" if searches else "file_path") or (folder if searches else None)
+    key = "path" if searches else "file_path"
+    named = given.get(key) or (folder if searches else None)
     if not isinstance(named, str):
-        return ToolUse(names=names, strict_names=names, doubts=("which file it would read is not known", *doubts))
+        others, _ = _beside(given, "", "", None, folder, ground)
+        doubts = ["which file it would read is not known", *doubts]
+        return ToolUse(names=names, strict_names=names, possible=others, doubts=tuple(doubts))
     wanted = given.get("pattern")
     if tool == "Glob" and (not isinstance(wanted, str) or ".." in wanted or wanted.startswith(("/", "~"))):
         doubts.append("where it would look is not known")
     path = replace(_path(named, folder, ground), is_whole_folder=searches)
-    doubts += _depends_on_links(named, path, ground)
-    return ToolUse(names=names, strict_names=names, paths=(path,), hides_paths=searches, doubts=tuple(doubts))
+    others, about_others = _beside(given, named, key, path, folder, ground)
+    doubts += [*_depends_on_links(named, path, ground), *about_others]
+    return ToolUse(
+        names=names,
+        strict_names=names,
+        paths=(path,),
+        possible=others,
+        hides_paths=searches,
+        doubts=tuple(doubts),
+    )
 
 
 def _path(named: str, folder: str, ground: Ground) -> UsedPath:

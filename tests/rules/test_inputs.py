@@ -1,0 +1,220 @@
+"""Rules about files and tools of which nothing is known but what they are given."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.config import load
+from sayso.permissions.action import Action, ActionKind
+from sayso.rules.book import Ruling
+from sayso.rules.judge import RuleJudge
+
+Json = dict[str, Any]
+ALLOWING = '[[rule]]\nallow = ["*", "Edit(**)", "Read(**)"]\n'
+DENYING = '[[rule]]\ndeny = ["Read(.env)", "Edit(infra/**)"]\n\n'
+PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
+
+
+class Place:
+    """A project, and rules of a person's."""
+
+    def __init__(self, folder: Path, rules: str = DENYING + ALLOWING) -> None:
+        self.project = folder / "shop"
+        (self.project / ".git" / "hooks").mkdir(parents=True, exist_ok=True)
+        (self.project / "infra").mkdir(exist_ok=True)
+        self.config = load(environ={"HOME": str(folder), "SAYSO_CONFIG_DIR": ""}, cwd=self.project)
+        file = self.config.user_rules
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(rules)
+
+    def ruling(self, given: Any, tool: str = "mcp__files__do", **data: Any) -> Ruling:
+        kind = ActionKind.MCP if tool.startswith("mcp__") else ActionKind.OTHER
+        action = Action(kind=kind, tool=tool, folder=str(self.project), data={"input": given, **data})
+        return RuleJudge(self.config).ruling(action.plain, str(self.project), "a-client")
+
+    def effect(self, given: Any, tool: str = "mcp__files__do") -> str:
+        return self.ruling(given, tool).effect
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return Place(tmp_path.resolve())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": ".env"},
+        {"path": "./src/../.env"},
+        {"Path": ".ENV"},
+        {"absolutePath": "{project}/.env"},
+        {"absolute_path": " .env"},
+        {"filePath": "\ufeff.env\n"},
+        {"file": '".env"'},
+        {"paths": ["a.txt", ".env"]},
+        {"edits": [{"file_path": "a.txt"}, {"file_path": ".env"}]},
+        {"use": {"tool": "read", "input": {"filePath": ".env"}}},
+        {"uri": "file://{project}/.env"},
+        {"uri": "file:///{project}/%2Eenv"},
+        {"url": "FILE://localhost{project}/.env"},
+        {"uri": "vscode://file{project}/.env"},
+        {"target": "infra/main.tf"},
+        {"source": "a.txt", "destination": "infra/main.tf"},
+        {"from": "infra/main.tf", "to": "a.txt"},
+        {"dir": "infra", "name": "main.tf"},
+        {"path": "infra\\main.tf"},
+        {"files": {"infra/main.tf": "x"}},
+        {"arguments": '{"path": ".env"}'},
+        {"path": "@.env"},
+        {"text": PATCH.format("infra/main.tf")},
+        {"text": "--- a/infra/main.tf\n+++ b/infra/main.tf\n@@ -1 +1 @@\n-a\n+b\n"},
+        {"text": "diff --git a/x b/x\nrename from x\nrename to infra/main.tf\n"},
+        {"path": "~/shop/.env"},
+        {"path": ".env", "padding": "\ud800"},
+        {"path": "a\ud800", "file": ".env"},
+        {"file_path": ".env", "path": "a.txt"},
+        {"a": {"b": [[{"c": {"path": [".env"]}}]]}},
+        {"path": ".env", "more": ["x"] * 4_000},
+    ],
+)
+@pytest.mark.parametrize("tool", ["mcp__files__do", "some_new_tool"])
+def test_what_is_denied_of_a_file_is_denied_to_every_tool_whose_input_names_it(
+    place: Place, tool: str, given: Json
+) -> None:
+    given = json.loads(json.dumps(given).replace("{project}", str(place.project)))
+    assert place.effect(given, tool) == "deny"
+
+
+def test_a_link_to_a_file_is_that_file(place: Place) -> None:
+    (place.project / "plain.txt").symlink_to(".env")
+    (place.project / "place").symlink_to("infra")
+    assert place.effect({"path": "plain.txt"}) == "deny"
+    assert place.effect({"path": "place/main.tf"}) == "deny"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": ".git/hooks/pre-commit"},
+        {"path": "{home}/.config/sayso/rules.toml"},
+        {"path": "~/.config/sayso/rules.toml"},
+        {"path": "~/.CONFIG/Sayso/rules.toml"},
+        {"path": "$HOME/.config/sayso/rules.toml"},
+        {"root": "~/.config", "file": "sayso/rules.toml"},
+        {"folder": ".github", "entry": "workflows/ci.yml"},
+        {"anything": ".git/config"},
+        {"key": {"deep": ["CLAUDE.md"]}},
+        {".git/hooks/pre-commit": "x"},
+        {"command": "echo x >.git/hooks/pre-commit"},
+        {"command": "rm", "args": ["-rf", ".git"]},
+        {"args": "--output=.vscode/tasks.json"},
+        {"text": PATCH.format(".git/hooks/pre-commit")},
+        {"path": ".g*t/hooks/pre-commit"},
+        {"pattern": "x", "value": "file:///p/.husky/pre-push"},
+        {"path": ".git\\hooks\\pre-commit"},
+        {"path": "linked/pre-commit"},
+        {"x": "linked"},
+        {"values": [f"v{number}" for number in range(6_000)]},
+    ],
+)
+@pytest.mark.parametrize("tool", ["mcp__files__do", "some_new_tool"])
+def test_no_rule_allows_a_tool_whose_input_names_what_others_run(place: Place, tool: str, given: Json) -> None:
+    (place.project / "linked").symlink_to(".git/hooks")
+    home = str(place.project.parent)
+    given = json.loads(json.dumps(given).replace("{home}", home))
+    ruling = place.ruling(given, tool)
+    assert (ruling.effect, bool(ruling.why)) == ("ask", True)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"path": "src/a.txt"},
+        {"path": "src/a.txt", "content": "See AGENTS.md\nand .git/config\n"},
+        {"owner": "me", "repo": "me/app", "title": "Fix what CLAUDE.md says", "labels": ["bug"]},
+        {"url": "https://example.com/.github/workflows/ci.yml"},
+        {"uri": "https://example.com/.env"},
+        {"query": "what is in .git?"},
+        {"path": "app/page.tsx", "line": 3, "flags": [True, None, 1.5]},
+        {"body": "--- \ntitle: x\n---\n\nText"},
+        {"profile": "default", "env": "prod"},
+        {"path": "."},
+    ],
+)
+@pytest.mark.parametrize("tool", ["mcp__files__do", "some_new_tool"])
+def test_what_names_no_such_file_is_allowed_by_the_name_of_the_tool(tmp_path: Path, tool: str, given: Json) -> None:
+    place = Place(tmp_path.resolve(), f'{DENYING}[[rule]]\nallow = ["{tool}"]\n')
+    assert place.effect(given, tool) == "allow"
+
+
+def test_a_rule_about_files_alone_allows_no_tool_of_which_nothing_is_known(tmp_path: Path) -> None:
+    place = Place(tmp_path.resolve(), '[[rule]]\nallow = ["Read(**)", "Edit(**)", "Read", "Edit", "Bash"]\n')
+    assert place.effect({"path": "a.txt"}, "some_new_tool") == "ask"
+    assert place.effect({"command": "ls"}, "some_new_tool") == "ask"
+
+
+def test_a_new_tool_of_a_client_counts_as_one_that_reads_and_edits(tmp_path: Path) -> None:
+    place = Place(tmp_path.resolve(), '[[rule]]\ndeny = ["Edit", "Bash(git push *)"]\n\n[[rule]]\nallow = ["*"]\n')
+    assert place.effect({"path": "a.txt"}, "some_new_tool") == "deny"
+    assert place.effect({"command": "git push origin"}, "some_new_tool") == "deny"
+    assert place.effect({"subject": "x"}, "some_new_tool") == "allow"
+    assert place.effect({"path": "a.txt"}, "mcp__files__read") == "allow", "what a server has is denied by its name"
+
+
+def test_what_a_rule_excepts_is_excepted_for_every_tool(tmp_path: Path) -> None:
+    rules = (
+        '[[rule]]\ndeny = ["Edit(infra/**)"]\nexcept = ["Edit(infra/docs/**)"]\n\n[[rule]]\nallow = ["mcp__files"]\n'
+    )
+    place = Place(tmp_path.resolve(), rules + 'except = ["Read(private/**)"]\n')
+    assert place.effect({"path": "infra/docs/a.md"}) == "allow"
+    assert place.effect({"path": "infra/a.tf"}) == "deny"
+    assert place.effect({"paths": ["infra/docs/a.md", "infra/a.tf"]}) == "deny"
+    assert place.effect({"path": "private/a.md"}) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool", "given", "effect"),
+    [
+        ("edit", "Edit", {"file_path": "a.txt", "old_string": "a", "new_string": "b"}, "allow"),
+        ("edit", "Write", {"file_path": "a.md", "content": "x\n--- a/infra/x\n+++ b/infra/x\n"}, "allow"),
+        ("edit", "Write", {"file_path": "@types/a.d.ts", "content": ""}, "allow"),
+        ("edit", "Write", {"file_path": "a.txt", "filePath": "infra/x", "content": ""}, "deny"),
+        ("edit", "Write", {"file_path": "a.txt", "path": "b.txt", "content": ""}, "ask"),
+        ("edit", "MultiEdit", {"file_path": "a.txt", "edits": [{"filePath": "infra/x", "old_string": "a"}]}, "deny"),
+        ("edit", "Write", {"file_path": "infra/x ", "content": ""}, "deny"),
+        ("edit", "Write", {"file_path": "\ufeffinfra/x", "content": ""}, "deny"),
+        ("edit", "Write", {"file_path": "file:///infra/../p/a.txt", "content": ""}, "ask"),
+        ("edit", "edit", {"path": "infra/x"}, "deny"),
+        ("edit", "move", {"source": "a.txt", "destination": "infra/x"}, "deny"),
+        ("edit", "apply_patch", {"changes": [{"path": "a.txt"}, {"move_path": "infra/x"}]}, "deny"),
+        ("read", "read_file", {"absolute_path": ".env"}, "deny"),
+        ("read", "Read", {"file_path": "a.txt", "offset": 3}, "allow"),
+        ("read", "Read", {"file_path": "a.txt", "paths": [".env"]}, "deny"),
+        ("read", "Grep", {"pattern": "x", "path": "src", "paths": [".env"]}, "deny"),
+        ("read", "LS", {"path": "src"}, "ask"),
+        ("fetch", "WebFetch", {"url": "file:///{project}/.env"}, "deny"),
+    ],
+)
+def test_what_the_input_of_a_tool_for_files_names_besides_its_file_counts_too(
+    place: Place, kind: str, tool: str, given: Json, effect: str
+) -> None:
+    given = json.loads(json.dumps(given).replace("{project}", str(place.project)))
+    action = {"kind": kind, "tool": tool, "folder": str(place.project), "data": {"input": given}}
+    assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect
+
+
+def test_a_tool_that_writes_what_agents_are_told_from_then_on_is_asked(place: Place) -> None:
+    assert place.effect({"fact": "always push"}, "save_memory") == "ask"
+
+
+def test_a_long_input_takes_no_long_time_to_look_at(place: Place) -> None:
+    line = "+++ " + "a/" * 2_000 + "\n"
+    assert place.effect({"text": line * 500, "path": ["x" * 5_000] * 100, "b": "{" * 100_000}) in ("allow", "ask")
+    assert os.getcwd()
