@@ -39,25 +39,43 @@ _WRITES_MEMORY = frozenset(("save_memory", "manage_memory"))
 _SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 PROTECTED_NAMES = (
-    *(".git", ".github/workflows", ".github/agents", ".github/copilot", ".github/extensions", ".github/hooks"),
-    *(".github/skills", ".github/mcp.json", ".github/copilot-instructions.md", ".devcontainer", ".agents", ".copilot"),
+    # What git, and others that keep versions, run
+    *(".git", ".gitconfig", ".config/git", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook.yml"),
+    *("lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".hg", ".hgrc", ".jj"),
+    # Agents: what they may do, what they start, what they are told
+    *(".sayso", ".claude", ".claude.json", "claude_desktop_config.json", ".mcp.json", ".codex", ".gemini", ".qwen"),
+    *(".opencode", ".config/opencode", "opencode.json", "opencode.jsonc", ".copilot", ".github/workflows"),
+    *(".github/agents", ".github/copilot", ".github/extensions", ".github/hooks", ".github/skills"),
+    *(".github/instructions", ".github/prompts", ".github/mcp.json", ".github/copilot-instructions.md", ".agents"),
     *(
+        ".cursor",
+        ".cursorrules",
         ".windsurf",
         ".windsurfrules",
-        ".zed",
+        ".codeium",
+        ".cline",
         ".clinerules",
-        ".cursorrules",
-        ".husky",
-        ".sayso",
-        ".claude",
-        ".codex",
-        ".cursor",
-        ".gemini",
-        ".qwen",
-        ".opencode",
+        ".kiro",
+        ".amazonq",
     ),
-    *(".kiro", ".vscode", ".idea", ".mcp.json", "opencode.json", "opencode.jsonc"),
-    *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
+    *(".roo", ".kilocode", ".continue", ".config/goose", ".goosehints", ".aider.conf.yml"),
+    *("AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
+    # Editors that run tasks, and hold settings of agents
+    *(".vscode", ".config/Code", ".idea", ".zed", ".config/zed", ".devcontainer", ".devcontainer.json"),
+    # Shells, and what begins with a session
+    *(".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zshenv"),
+    *(
+        ".zprofile",
+        ".zlogin",
+        ".zlogout",
+        ".config/fish",
+        ".config/powershell",
+        ".envrc",
+        ".direnvrc",
+        ".config/direnv",
+    ),
+    *("mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml", ".mise", ".config/mise", ".xprofile"),
+    *(".config/autostart", ".config/environment.d", ".config/systemd", "LaunchAgents", ".ssh"),
 )
 """What lies there, in whichever folder, is run by other programs, or says what agents may do."""
 _EXECUTED = rf"(?i)(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)"
@@ -348,7 +366,8 @@ def _is_protected(path: UsedPath, ground: Ground) -> bool:
 def _may_come_to_protected(word: str) -> bool:
     """Whether the shell may make a protected name of it."""
     starred = [part.lower() for part in re.split("[/=:]", word) if set(part) & set("*?[")]
-    names = {part.lower() for name in PROTECTED_NAMES for part in name.split("/")}
+    told = (name for name in PROTECTED_NAMES if not name.startswith(".config/"))
+    names = {".config", *(part.lower() for name in told for part in name.split("/"))}
     if UNKNOWN in word or _OPEN.search(word) or _LONG_GLUED.match(word):
         return True
     return any(fnmatchcase(name, part) for part in starred for name in names)
