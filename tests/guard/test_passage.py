@@ -172,6 +172,45 @@ def test_the_action_names_server_tool_folder_and_all_arguments(known: Lines) -> 
     }
 
 
+def test_what_is_said_beside_a_call_is_part_of_what_is_asked_and_sent(known: Lines) -> None:
+    meta = {"progressToken": 5, "target": "/etc", "threadId": {"as": "x"}, "vscode.requestId": "rm -rf /\n"}
+    known.send(id=1, method="tools/call", params={"name": "write", "_meta": meta})
+    shown = {key: value for key, value in meta.items() if key != "progressToken"}
+    assert known.asked[0].action["data"] == {"input": {}, "params": {"_meta": shown}}
+    known.allow()
+    assert json.loads(known.server[0])["params"]["_meta"] == meta
+
+
+def test_a_call_is_the_same_with_other_names_by_which_clients_tell_it_from_others(known: Lines) -> None:
+    for number in (1, 2):
+        meta = {
+            "progressToken": number,
+            "claudecode/toolUseId": f"toolu_{number}",
+            "traceparent": f"00-{number}-01",
+            "io.modelcontextprotocol/clientInfo": {"name": "a", "version": "1"},
+            "x-codex-turn-metadata": {"turn": number},
+        }
+        known.send(id=number, method="tools/call", params={"name": "write", "_meta": meta})
+    first, second = (call.action for call in known.asked)
+    assert first == second
+    assert first["data"] == {"input": {}}
+    known.allow()
+    assert "x-codex-turn-metadata" not in json.loads(known.server[0])["params"]["_meta"], "nobody was shown it"
+
+
+@pytest.mark.parametrize("meta", [["/etc"], "/etc", {"baggage": "a=b"}, {"PROGRESSTOKEN": 5}, {"progressToken": 1.5}])
+def test_a_call_is_another_one_with_anything_else_beside_it(known: Lines, meta: Any) -> None:
+    known.send(id=1, method="tools/call", params={"name": "write", "_meta": meta})
+    known.send(id=2, method="tools/call", params={"name": "write"})
+    assert digest_of(known.asked[0].action) != digest_of(known.asked[1].action)
+
+
+def test_what_stands_beside_the_params_of_a_call_is_not_sent_on(known: Lines) -> None:
+    known.send(id=1, method="tools/call", params={"name": "write"}, result={"path": "/etc"}, more=1)
+    known.allow()
+    assert json.loads(known.server[0]).keys() == {"jsonrpc", "id", "method", "params"}
+
+
 def test_a_denied_call_is_a_result_with_an_error_that_says_so(known: Lines) -> None:
     known.call()
     known.passage.decided(7, GuardOutcome(refusal="ada denied this."))

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from sayso.action_data import canonical, digest_of
-from sayso.guard.reading import encoded, meta_of, read
+from sayso.guard.reading import CALL, encoded, is_id, meta_of, read
 from sayso.protocol.messages import Json, RequestId
 from sayso.protocol.request import ClientInfo
+from sayso.protocol.versions import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, VERSION_KEY
 from sayso.records import record
 
 _BESIDE = ("name", "arguments", "_meta")
-"""What is shown by itself, or belongs to how the call is carried."""
+"""What is shown by itself, and what is said of the call beside it."""
+_CARRIED = frozenset(
+    (
+        *("progressToken", VERSION_KEY, LOG_LEVEL_KEY, "traceparent", "tracestate"),
+        *("claudecode/toolUseId", "threadId", "callId", "sessionId", "vscode.conversationId", "vscode.requestId"),
+    )
+)
+"""By which protocol and clients tell one call from another. As a plain name such a field is sent on and not shown: it
+differs from call to call, and a yes for the rest of a session would never count again."""
+_OF_THE_CLIENT = (CLIENT_KEY, CAPABILITIES_KEY)
+"""Objects of the protocol, about the client and no call of its."""
+_KEPT_BACK = frozenset(("x-codex-turn-metadata",))
+"""What a client says about itself, anew with each turn, in more than a name: it is not sent on."""
+_NAME = re.compile(r"[\w.,:;/+=@-]{0,200}", re.ASCII)
 _OF_A_ROUND = ("requestState", "inputResponses")
 """What a client adds that comes again with the reply to a form."""
 
@@ -67,10 +82,13 @@ class GuardedCall:
 
     def line(self, arguments: Mapping[str, Any] | None) -> bytes:
         """What is sent to the server, with these arguments instead of its own if there are any. It is written anew:
-        what was shown is in it, and nothing that was not."""
-        if arguments is None:
-            return encoded(self.message)
-        return encoded({**self.message, "params": {**self.message["params"], "arguments": dict(arguments)}})
+        what was shown is in it, and what says which call it is, and nothing else."""
+        params = dict(self.message["params"])
+        if isinstance(meta := params.get("_meta"), Mapping):
+            params["_meta"] = {key: value for key, value in meta.items() if key not in _KEPT_BACK}
+        if arguments is not None:
+            params["arguments"] = dict(arguments)
+        return encoded({"jsonrpc": "2.0", "id": self.id, "method": CALL, "params": params})
 
     def digest_of(self, line: bytes) -> str:
         """Names what a line that is about to be sent would do."""
@@ -79,6 +97,23 @@ class GuardedCall:
 
 def _action(params: Mapping[str, Any], server: GuardedServer) -> Json:
     data: Json = {"input": params.get("arguments") or {}}
-    if others := {key: value for key, value in params.items() if key not in _BESIDE}:
+    others = {key: value for key, value in params.items() if key not in _BESIDE}
+    if meta := _said_beside(params.get("_meta")):
+        others["_meta"] = meta
+    if others:
         data["params"] = others
     return {"kind": "mcp", "tool": f"mcp__{server.name}__{params['name']}", "folder": server.folder, "data": data}
+
+
+def _said_beside(meta: object) -> object:
+    """What a server might go by, of all that is said of the call beside it: whatever does not only say which call it
+    is."""
+    if not isinstance(meta, Mapping):
+        return meta
+    return {key: value for key, value in meta.items() if key not in _KEPT_BACK and not _only_carries(key, value)}
+
+
+def _only_carries(key: str, value: object) -> bool:
+    if key in _OF_THE_CLIENT:
+        return isinstance(value, Mapping)
+    return key in _CARRIED and (is_id(value) and _NAME.fullmatch(str(value)) is not None)
