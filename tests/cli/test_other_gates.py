@@ -319,6 +319,17 @@ def test_no_rule_lets_a_clients_own_tool_change_what_others_run(
         assert "run by other programs" in str((gate.ask.wanted or {}).get("rules_say"))
 
 
+def test_an_agent_does_not_leave_the_rules_of_its_project_by_a_repository_of_its_own(home: Home) -> None:
+    for folder in (home.project, home.project / "infra" / "sub"):
+        (folder / ".git").mkdir(parents=True, exist_ok=True)
+        (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (home.project / ".sayso").mkdir(exist_ok=True)
+    (home.project / ".sayso" / "rules.toml").write_text('[[rule]]\ndeny = ["Edit(infra/**)"]\nbecause = "Ours."\n')
+    rules(home, '[[rule]]\nallow = ["Edit(**)"]\n')
+    asked = event("qwen", home.project / "infra" / "sub", "write_file", {"file_path": "main.tf", "content": "x"})
+    assert "Ours." in home.run("gate", "qwen", stdin=json.dumps(asked)).out
+
+
 def test_a_denial_reaches_opencode_with_its_words_so_that_its_agent_goes_on(home: Home) -> None:
     with waiting(home, "opencode", shell("opencode", home)) as gate, home.desk() as desk:
         PermissionDesk(desk).deny(gate.ask.id, SOMEONE, "use the other pier")

@@ -22,7 +22,7 @@ from sayso.permissions.rules_here import Rules
 from sayso.rules.book import Circumstances, RuleBook
 from sayso.rules.files import RuleFiles
 from sayso.rules.judge import FAILED, RuleJudge
-from sayso.rules.places import RuleLevel
+from sayso.rules.places import RuleLevel, projects_around
 from sayso.rules.rule import Effect
 from sayso.rules.uses import Ground, example, use_of
 from sayso.store.sqlite import SqliteStore
@@ -197,3 +197,73 @@ print([name for name in sys.modules if name.startswith(("sayso.rules.", "tree_si
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "['sayso.rules.places']\n"
+
+
+# Projects in projects
+
+
+def nested(config: Config, text: str) -> Path:
+    """A repository within a project that is one, too, and has these rules."""
+    (config.project / ".git").mkdir()
+    (config.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    config.rules_of(config.project).write_text(text)
+    inner = config.project / "infra" / "cloned"
+    (inner / ".git").mkdir(parents=True)
+    (inner / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    return inner
+
+
+def ruled(config: Config, inner: Path, meant: str) -> str:
+    return RuleJudge(config).ruling(example(meant, str(inner)), str(inner), "codex").effect
+
+
+def test_what_a_project_denies_or_asks_holds_in_a_repository_within_it_and_what_it_allows_does_not(
+    config: Config,
+) -> None:
+    inner = nested(
+        config,
+        '[[rule]]\ndeny = ["Edit(infra/**)", "Bash(curl *)"]\n\n[[rule]]\nask = ["Read(infra/cloned/key)"]\n\n'
+        '[[rule]]\nallow = ["Bash(ls *)"]\n',
+    )
+    config.user_rules.write_text('[[rule]]\nallow = ["Read(**)", "Bash(curl *)"]\n')
+    trust(config.state_dir, config.project)
+    wanted = ("Edit(main.tf)", "Bash(curl x)", "Read(key)", "Bash(ls x)", "Read(other)")
+    assert [ruled(config, inner, meant) for meant in wanted] == ["deny", "deny", "ask", "ask", "allow"]
+
+
+def test_a_rule_of_a_persons_that_denies_is_about_the_top_of_each_project_around_an_agent(config: Config) -> None:
+    inner = nested(config, "")
+    config.user_rules.write_text('[[rule]]\ndeny = ["Edit(infra/**)"]\n\n[[rule]]\nallow = ["Edit(**)"]\n')
+    assert ruled(config, inner, "Edit(main.tf)") == "deny"
+    config.user_rules.write_text('[[rule]]\nallow = ["Edit(infra/**)"]\n')
+    assert ruled(config, inner, "Edit(main.tf)") == "ask"
+    assert ruled(config, inner, "Edit(infra/main.tf)") == "allow"
+
+
+def test_the_rules_of_a_folder_hold_below_it_also_where_nothing_is_a_repository(config: Config) -> None:
+    config.rules_of(config.project).write_text('[[rule]]\ndeny = ["Edit(src/**)"]')
+    below = config.project / "src" / "deep"
+    below.mkdir(parents=True)
+    assert ruled(config, below, "Edit(a)") == "deny"
+
+
+def test_rules_around_a_project_are_read_again_when_they_change_or_are_trusted(config: Config) -> None:
+    inner = nested(config, '[[rule]]\nask = ["a"]\napprovers = ["ada"]\n')
+    judge = RuleJudge(config)
+    named = [judge.ruling(example("a", str(inner)), str(inner), "codex").rules[0].approvers.names]
+    trust(config.state_dir, config.project)
+    named.append(judge.ruling(example("a", str(inner)), str(inner), "codex").rules[0].approvers.names)
+    assert named == [(), ("ada",)]
+    config.rules_of(config.project).write_text('[[rule]]\ndeny = ["a"]')
+    assert judge.ruling(example("a", str(inner)), str(inner), "codex").effect == "deny"
+    (config.project / ".sayso" / "rules.toml").write_text("not a rule")
+    assert judge.ruling(example("b", str(inner)), str(inner), "codex").faults
+
+
+def test_rules_that_somebody_else_has_put_around_a_project_are_nobodys(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = nested(config, '[[rule]]\ndeny = ["a"]')
+    monkeypatch.setattr("sayso.rules.places.os.geteuid", lambda: 4_321)
+    monkeypatch.setattr("sayso.rules.places._ROOT", 4_322)
+    assert projects_around(inner) == ()

@@ -54,9 +54,8 @@ class _Books:
         key = "" if machine else project
         if key not in self.known:
             files = self.judge.book(None if machine else Path(project)).files
-            others = {file.level: file for file in files}
-            found = {**others, RuleLevel.PERSON: self.own}
-            self.known[key] = RuleBook(found[level] for level in RuleLevel if level in found)
+            others = [file for file in files if file.level is not RuleLevel.PERSON]
+            self.known[key] = RuleBook(sorted([*others, self.own], key=lambda file: list(RuleLevel).index(file.level)))
         return self.known[key]
 
 

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.config import Config
 from sayso.files import read_regular
 from sayso.records import replace
 from sayso.rules.book import RuleBook
-from sayso.rules.places import RuleLevel, rules_places
-from sayso.rules.rule import RulesFault, RulesFile
+from sayso.rules.places import RuleLevel, projects_around, rules_places
+from sayso.rules.rule import Effect, RulesFault, RulesFile
 
 MOST_BYTES = 1024 * 1024
 _NOTHING_THERE = (FileNotFoundError, NotADirectoryError)
 
-_Look = tuple[int, ...] | None
+_Look = tuple[str | int, ...] | None
 """How a file looks from outside: equal as long as it was not changed."""
 
 
@@ -33,17 +34,27 @@ class RuleFiles:
     def book(self, project: Path | None) -> RuleBook:
         """What holds in a project as things stand now; None for one that is on another machine."""
         places = rules_places(self._config, project)
-        watched = [*places.values(), *([self._config.trust.record(project)] if project else [])]
+        around = projects_around(project) if project else ()
+        theirs = [path for each in around for path in (self._config.rules_of(each), self._config.trust.record(each))]
+        watched = [*places.values(), *([self._config.trust.record(project)] if project else []), *theirs]
         looks = [_look(path) for path in watched]
         known = self._books.get(project)
         if known is None or known[0] != looks:
-            known = looks, RuleBook(self._read(places, project))
+            known = looks, RuleBook([*self._read(places, project), *self._strict_around(around)])
             self._books[project] = known
         return known[1]
 
     def _read(self, places: dict[RuleLevel, Path], project: Path | None) -> list[RulesFile]:
         found = [read_file(path, level) for level, path in places.items()]
         return [self._as_trusted(*each, project) for each in found if each]
+
+    def _strict_around(self, around: Iterable[Path]) -> Iterator[RulesFile]:
+        """What the projects deny or ask that this one lies in. What they allow is for their own files, by their own
+        top."""
+        for project in around:
+            if found := read_file(self._config.rules_of(project), RuleLevel.PROJECT):
+                file = self._as_trusted(*found, project)
+                yield replace(file, rules=tuple(rule for rule in file.rules if rule.effect is not Effect.ALLOW))
 
     def _as_trusted(self, file: RulesFile, data: bytes, project: Path | None) -> RulesFile:
         if file.level is not RuleLevel.PROJECT or project is None:
@@ -78,4 +89,4 @@ def _look(path: Path) -> _Look:
         seen = os.stat(path)
     except OSError as error:
         return None if isinstance(error, _NOTHING_THERE) else (error.errno or 0,)
-    return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode, seen.st_uid)
+    return (str(path), seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode, seen.st_uid)

@@ -15,7 +15,7 @@ from sayso.records import replace
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.files import RuleFiles
 from sayso.rules.pattern import pattern
-from sayso.rules.places import RuleLevel
+from sayso.rules.places import RuleLevel, projects_around
 from sayso.rules.rule import Effect, Rule, RulesFile
 from sayso.rules.use import ToolUse
 from sayso.rules.uses import Ground, use_of
@@ -85,6 +85,7 @@ class RuleJudge:
             leads_to=_real_path,
             starred=_starred,
             project=project,
+            around=tuple(map(str, projects_around(Path(project)))),
             poses_as_repository=_poses_as_repository,
             guarded=guarded,
         )

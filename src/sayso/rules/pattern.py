@@ -126,7 +126,7 @@ class Pattern:
     def concerns_path(self, path: UsedPath) -> bool:
         """Whether this path, or a folder that it is in, may be meant, with or without links."""
         ways = [way for way in (path.real, path.named) if way]
-        tops = dict.fromkeys((path.project, path.folder))
+        tops = dict.fromkeys((path.project, path.folder, *path.around))
         seen = [found for way in ways for top in tops if (found := self._seen(way, top))]
         # A name without a folder is meant wherever it is.
         names = [] if self._is_absolute or self._is_anchored else [way.rpartition("/")[2] for way in ways]

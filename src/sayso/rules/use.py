@@ -23,6 +23,8 @@ class UsedPath:
     """The real folder that relative patterns are about."""
     folder: str
     """The one that the agent is in. It may change that, so nothing is allowed by what a pattern would mean there."""
+    around: tuple[str, ...] = ()
+    """The projects that this one lies in. Nor by what it would mean there."""
     is_whole_folder: bool = False
     """Whether all below it is touched too."""
 

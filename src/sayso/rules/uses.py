@@ -102,6 +102,8 @@ class Ground:
     """The files that a path with stars in it comes to; None where there are too many."""
     project: str = ""
     """The real folder that patterns are about; empty where it is the one that the action is in."""
+    around: tuple[str, ...] = ()
+    """The real folders of the projects that this one lies in."""
     poses_as_repository: Callable[[str], bool] = lambda folder: False
     """Whether git, in a folder, would take it or one above for a repository that is not called `.git`."""
     guarded: tuple[str, ...] = ()
@@ -422,7 +424,7 @@ def _path(named: str, folder: str, ground: Ground) -> UsedPath:
     # A name that the program may take for something else is not certain.
     certain = not named.startswith("~") and "\0" not in named
     real = ground.leads_to(whole) if certain else None
-    return UsedPath(named=whole, real=real, project=ground.project or folder, folder=folder)
+    return UsedPath(named=whole, real=real, project=ground.project or folder, folder=folder, around=ground.around)
 
 
 def _domain(url: object) -> str:

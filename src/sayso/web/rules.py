@@ -57,8 +57,9 @@ _LEVELS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ShownRules:
-    """The rules of one level: its file, where there is one."""
+    """The rules of one level: its file, where there is one. The page knows them by `id`."""
 
+    id: str
     level: RuleLevel
     title: str
     path: str
@@ -102,11 +103,15 @@ def _show(request: Request, site: Site, visitor: Visitor, projects: Sequence[str
 
 def _levels(site: Site, project: str, *, own: bool) -> list[ShownRules]:
     folder = Path(project) if project else None
-    files = {file.level: file for file in site.permissions.own_rules.book(folder).files}
+    files = {file.file: file for file in site.permissions.own_rules.book(folder).files}
     titles = _LEVELS if own else {**_LEVELS, RuleLevel.PERSON: f"Those of {site.config.person}"}
+    places = rules_places(site.config, folder)
+    shown = [(level.value, level, path) for level, path in places.items()]
+    around = [path for path in files if path not in places.values()]
+    shown += [(f"around-{number}", RuleLevel.PROJECT, path) for number, path in enumerate(around, start=1)]
     return [
-        ShownRules(level=level, title=titles[level], path=str(path), file=files.get(level))
-        for level, path in rules_places(site.config, folder).items()
+        ShownRules(id=name, level=level, title=titles[level], path=str(path), file=files.get(path))
+        for name, level, path in shown
     ]
 
 
