@@ -76,6 +76,18 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         {"text": "--- a/infra/main.tf\n+++ b/infra/main.tf\n@@ -1 +1 @@\n-a\n+b\n"},
         {"text": "diff --git a/x b/x\nrename from x\nrename to infra/main.tf\n"},
         {"path": "~/shop/.env"},
+        {"path": "$PWD/.env"},
+        {"path": "/proc/self/cwd/.env"},
+        {"path": ".env:10"},
+        {"path": ".env#L3-L5"},
+        {"path": ".env\0.txt"},
+        {"path": "./" * 3_000 + ".env"},
+        {"paths": "a.txt, .env"},
+        {"paths": "a.txt\n.env"},
+        {"dest": "infra"},
+        {"path": "https://example.com/../../.env"},
+        {"uri": "https://example.com/../../.env"},
+        {"textDocument": {"uri": "file://{project}/.env"}},
         {"path": ".env", "padding": "\ud800"},
         {"path": "a\ud800", "file": ".env"},
         {"file_path": ".env", "path": "a.txt"},
@@ -119,6 +131,12 @@ def test_a_link_to_a_file_is_that_file(place: Place) -> None:
         {"pattern": "x", "value": "file:///p/.husky/pre-push"},
         {"path": ".git\\hooks\\pre-commit"},
         {"path": "linked/pre-commit"},
+        {"path": ".g\u200cit/config"},
+        {"path": ".K\u0130RO/../.\u212airo/x"},
+        {"code": "open('.git/config', 'w')"},
+        {"script": "true; " * 2_000 + "echo >.git/config"},
+        {"files": "README .git/config"},
+        {"file": "x" * 200_000},
         {"x": "linked"},
         {"values": [f"v{number}" for number in range(6_000)]},
     ],
@@ -146,12 +164,22 @@ def test_no_rule_allows_a_tool_whose_input_names_what_others_run(place: Place, t
         {"body": "--- \ntitle: x\n---\n\nText"},
         {"profile": "default", "env": "prod"},
         {"path": "."},
+        {"paths": [f"src/{number}.txt" for number in range(100)]},
+        {"edits": [{"path": f"src/{number}.txt", "text": "x"} for number in range(50)]},
+        {"path": "app/(shop)/[id]"},
+        {"path": "a.txt", "todos": [{"text": f"do {number}", "done": False} for number in range(300)]},
     ],
 )
 @pytest.mark.parametrize("tool", ["mcp__files__do", "some_new_tool"])
 def test_what_names_no_such_file_is_allowed_by_the_name_of_the_tool(tmp_path: Path, tool: str, given: Json) -> None:
     place = Place(tmp_path.resolve(), f'{DENYING}[[rule]]\nallow = ["{tool}"]\n')
     assert place.effect(given, tool) == "allow"
+
+
+@pytest.mark.parametrize("name", [".e*", ".en[vx]", ".[e]nv", ".{env,x}", "infr?/x"])
+def test_a_name_with_stars_may_be_that_of_any_file_that_a_rule_is_about(place: Place, name: str) -> None:
+    assert place.effect({"path": name}) == "ask"
+    assert place.effect({"path": "app/[...slug]/page.tsx"}) == "allow"
 
 
 def test_a_rule_about_files_alone_allows_no_tool_of_which_nothing_is_known(tmp_path: Path) -> None:
@@ -191,6 +219,8 @@ def test_what_a_rule_excepts_is_excepted_for_every_tool(tmp_path: Path) -> None:
         ("edit", "Write", {"file_path": "infra/x ", "content": ""}, "deny"),
         ("edit", "Write", {"file_path": "\ufeffinfra/x", "content": ""}, "deny"),
         ("edit", "Write", {"file_path": "file:///infra/../p/a.txt", "content": ""}, "ask"),
+        ("edit", "Write", {"file_path": "app/(shop)", "content": ""}, "allow"),
+        ("edit", "Write", {"file_path": "a.txt", "filePath": "b.txt", "x": [1] * 6_000}, "ask"),
         ("edit", "edit", {"path": "infra/x"}, "deny"),
         ("edit", "move", {"source": "a.txt", "destination": "infra/x"}, "deny"),
         ("edit", "apply_patch", {"changes": [{"path": "a.txt"}, {"move_path": "infra/x"}]}, "deny"),

@@ -82,6 +82,9 @@ _EXECUTED = rf"(?i)(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
 MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
+_IN_BRACKETS = re.compile(r"\[+[\w.]{2,}\]+")
+"""A whole name as web frameworks have them. With stars it would mean a name of one letter."""
+_TOO_MUCH = "it has too much of an input to look at all of it"
 _OPEN = re.compile(r"(?:^|[=:@])/proc/|/dev/fd\b")
 """Ways to files by what a process has open, which is another one for each."""
 _HOST = re.compile(r"[a-z0-9.-]+")
@@ -255,6 +258,7 @@ class _Perhaps:
     mentioned: tuple[UsedPath, ...] = ()
     lines: tuple[str, ...] = ()
     hides_paths: bool = False
+    is_whole: bool = True
     doubt: str = ""
 
 
@@ -263,14 +267,9 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
     names = [_filled_in(name, folder) for name in found.files]
     may_be = [_filled_in(name, folder) for name in found.mentioned]
     places = dict.fromkeys((folder, ground.project or folder))
-    # What is named in two parts is meant from the first.
-    places.update(
-        (path.named, None)
-        for path in _ways((_filled_in(name, folder) for name in found.folders), tuple(places), ground)
-    )
     files = tuple(dict.fromkeys(_ways(names, places, ground)))
     mentioned = tuple(_ways(may_be, places, ground))
-    doubt = "" if found.is_whole else "it has too much of an input to look at all of it"
+    doubt = "" if found.is_whole else _TOO_MUCH
     if any(_is_protected(path, ground) for path in (*files, *mentioned)):
         doubt = PROTECTED
     elif any(map(_may_come_to_protected, names)) or _comes_to_protected(names, places, ground):
@@ -280,9 +279,14 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
         # Any word may be the name of a file. Only what looks like one counts as that for rules.
         mentioned=tuple(_ways((name for name in may_be if name[0] in "/.~"), (folder,), ground)),
         lines=found.lines,
-        hides_paths=any(set(name) & set("*?[{") for name in names),
+        is_whole=found.is_whole,
+        hides_paths=any(_has_stars(part) for name in names for part in name.split("/")),
         doubt=doubt,
     )
+
+
+def _has_stars(part: str) -> bool:
+    return bool(set(part) & set("*?{")) or ("[" in part and not _IN_BRACKETS.fullmatch(part))
 
 
 def _any_tool(action: PlainAction, given: object, names: frozenset[str], ground: Ground, doubts: list[str]) -> ToolUse:
@@ -317,6 +321,7 @@ def _beside(
     found = _perhaps(rest, folder, ground, _TEXTS)
     others = tuple(each for each in found.files if path is None or each.named != path.named)
     doubts = [f"it names another file as well: {others[0].named}"] if others and path else []
+    doubts += [] if found.is_whole else [_TOO_MUCH]
     if named and not is_plain_name(named):
         others = (*others, *_ways(spellings(named), (folder,), ground))
         doubts.append("which file it names depends on how that is read")
