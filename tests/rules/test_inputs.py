@@ -179,7 +179,15 @@ def test_what_names_no_such_file_is_allowed_by_the_name_of_the_tool(tmp_path: Pa
 @pytest.mark.parametrize("name", [".e*", ".en[vx]", ".[e]nv", ".{env,x}", "infr?/x"])
 def test_a_name_with_stars_may_be_that_of_any_file_that_a_rule_is_about(place: Place, name: str) -> None:
     assert place.effect({"path": name}) == "ask"
+    assert place.effect({"include": [f"**/{name}"]}) == "ask"
     assert place.effect({"path": "app/[...slug]/page.tsx"}) == "allow"
+
+
+@pytest.mark.parametrize(
+    "given", [{"command": "cat infra/a"}, {"code": "write('infra/a')"}, {"args": ["-f", "infra/a"]}]
+)
+def test_a_line_that_names_a_file_which_a_rule_is_about_is_asked(place: Place, given: Json) -> None:
+    assert place.effect(given) == "ask"
 
 
 def test_a_rule_about_files_alone_allows_no_tool_of_which_nothing_is_known(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ _WORDS = re.compile(
     r"^(?:command|cmd|commandline|script|shell|args|argv|arguments|input|code|sourcecode|program|expression|python|javascript|js)s?$"
 )
 """Keys under which there may be a line for a shell, and those for what else may be made of words."""
+_SEARCHED = re.compile(r"^(?:include|glob|fileglob|filepattern|pathpattern)s?$")
+"""Keys under which stars stand for files."""
 _AS_TEXT = re.compile(r"^(?:args|argv|arguments|params|parameters|input|toolinput|json|payload|kwargs)$")
 """Keys under which there may be an object that is written as a text."""
 _ADDRESS = re.compile(r"(?i)(?:https?|wss?|ftps?|mailto|data|git|ssh):")
@@ -54,8 +56,12 @@ class NamedFiles:
 
     files: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """Those of a line for a shell, or of a program, that look like files."""
     lines: tuple[str, ...] = ()
     """What may be lines for a shell."""
+    searches: bool = False
+    """Whether it may find files by stars."""
     is_whole: bool = True
     """Whether all of the input was looked at."""
 
@@ -90,7 +96,9 @@ def named_files(given: Mapping[str, Any], texts: Container[str] = ()) -> NamedFi
     return NamedFiles(
         files=tuple(found.files)[:_MOST_NAMES],
         mentioned=tuple(name for name in found.mentioned if name not in found.files)[:MOST_VALUES],
+        words=tuple(found.words)[:MOST_VALUES],
         lines=tuple(found.lines),
+        searches=found.searches,
         is_whole=not rest
         and not found.has_more
         and len(found.files) <= _MOST_NAMES
@@ -118,8 +126,9 @@ def _below(each: _Value, texts: Container[str], found: _Found) -> Iterator[_Valu
 
 class _Found:
     def __init__(self) -> None:
-        self.files, self.mentioned, self.lines = dict[str, None](), dict[str, None](), dict[str, None]()
-        self.has_more = False
+        self.files, self.mentioned = dict[str, None](), dict[str, None]()
+        self.words, self.lines = dict[str, None](), dict[str, None]()
+        self.has_more = self.searches = False
 
     def look_at(self, value: str, each: _Value) -> None:
         key, bare = each.key, value.strip(_AROUND)
@@ -131,7 +140,10 @@ class _Found:
         if _LINES.search(key):
             self.lines[value] = None
         if _WORDS.search(key):
-            self.mentioned.update((word, None) for word in _WORD_ENDS.split(value) if word)
+            words = [word for word in _WORD_ENDS.split(value) if word]
+            self.mentioned.update(dict.fromkeys(words))
+            self.words.update(dict.fromkeys(filter(_looks_like_file, words)))
+        self.searches = self.searches or (bool(_SEARCHED.search(key)) and bool(set(value) & set("*?[{")))
         if _FILES.search(key):
             # It may be a list of several.
             for name in dict.fromkeys((value, *_LIST.split(bare))):

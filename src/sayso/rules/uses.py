@@ -14,7 +14,6 @@ from itertools import product
 from typing import Any
 
 from sayso.records import record, replace
-from sayso.rules.inputs import is_plain_name, named_files, spellings
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.wrappers import only_reads
@@ -263,8 +262,11 @@ class _Perhaps:
 
 
 def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Container[str] = ()) -> _Perhaps:
+    from sayso.rules.inputs import named_files  # only now: lines for a shell do without
+
     found = named_files(given, texts)
     names = [_filled_in(name, folder) for name in found.files]
+    words = dict.fromkeys(_filled_in(word, folder) for word in found.words)
     may_be = [_filled_in(name, folder) for name in found.mentioned]
     places = dict.fromkeys((folder, ground.project or folder))
     files = tuple(dict.fromkeys(_ways(names, places, ground)))
@@ -276,11 +278,13 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
         doubt = MAY_BE_PROTECTED
     return _Perhaps(
         files=files,
-        # Any word may be the name of a file. Only what looks like one counts as that for rules.
-        mentioned=tuple(_ways((name for name in may_be if name[0] in "/.~"), (folder,), ground)),
+        # Any value may be the name of a file. Only what looks like one counts as that for rules.
+        mentioned=tuple(
+            _ways((name for name in (*may_be, *words) if name in words or name[0] in "/.~"), (folder,), ground)
+        ),
         lines=found.lines,
         is_whole=found.is_whole,
-        hides_paths=any(_has_stars(part) for name in names for part in name.split("/")),
+        hides_paths=found.searches or any(_has_stars(part) for name in names for part in name.split("/")),
         doubt=doubt,
     )
 
@@ -317,6 +321,8 @@ def _beside(
     given: Mapping[str, Any], named: str, key: str, path: UsedPath | None, folder: str, ground: Ground
 ) -> tuple[tuple[UsedPath, ...], list[str]]:
     """What the input of a tool for files names besides its one file, and what else that may be."""
+    from sayso.rules.inputs import is_plain_name, spellings
+
     rest = {each: value for each, value in given.items() if each != key}
     found = _perhaps(rest, folder, ground, _TEXTS)
     others = tuple(each for each in found.files if path is None or each.named != path.named)
