@@ -58,7 +58,7 @@ OF_AGENTS = (
     *((Used.COPILOT, f".github/{name}") for name in ("agents", "copilot", "extensions", "hooks", "skills")),
     (Used.COPILOT, ".copilot"),
 )
-"""The folders all of which an agent reads. No rule lets an agent change what lies there (`rules/uses.py`)."""
+"""The folders all of which an agent reads. No rule lets an agent change what lies there (`rules/protected.py`)."""
 FILES_OF_AGENTS = (
     (Used.OPENCODE, "opencode.json"),
     (Used.OPENCODE, "opencode.jsonc"),

@@ -15,9 +15,10 @@ from sayso.config import Config
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.judge import RuleJudge, sandbox_of
 from sayso.rules.places import RuleLevel
+from sayso.rules.protected import PROTECTED, PROTECTED_NAMES
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Approvers, Effect, RulesFile
-from sayso.rules.uses import PROTECTED, PROTECTED_NAMES, Ground, example, use_of
+from sayso.rules.uses import Ground, example, use_of
 
 FILE = Path("/etc/sayso/rules.toml")
 SPECIFIED = """

@@ -9,11 +9,11 @@ import os.path
 import re
 import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
 from sayso.records import record, replace
+from sayso.rules.protected import MAY_BE_PROTECTED, OPENED, PROTECTED, is_protected, may_come_to_protected
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.wrappers import only_reads
@@ -37,58 +37,12 @@ _WRITES_MEMORY = frozenset(("save_memory", "manage_memory"))
 """Tools of Qwen Code and Gemini CLI that write into the files which say what they are to do, without naming them."""
 _SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
-PROTECTED_NAMES = (
-    # What git, and others that keep versions, run
-    *(".git", ".gitconfig", ".config/git", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook.yml"),
-    *("lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".hg", ".hgrc", ".jj"),
-    # Agents: what they may do, what they start, what they are told
-    *(".sayso", ".claude", ".claude.json", "claude_desktop_config.json", ".mcp.json", ".codex", ".gemini", ".qwen"),
-    *(".opencode", ".config/opencode", "opencode.json", "opencode.jsonc", ".copilot", ".github/workflows"),
-    *(".github/agents", ".github/copilot", ".github/extensions", ".github/hooks", ".github/skills"),
-    *(".github/instructions", ".github/prompts", ".github/mcp.json", ".github/copilot-instructions.md", ".agents"),
-    *(
-        ".cursor",
-        ".cursorrules",
-        ".windsurf",
-        ".windsurfrules",
-        ".codeium",
-        ".cline",
-        ".clinerules",
-        ".kiro",
-        ".amazonq",
-    ),
-    *(".roo", ".kilocode", ".continue", ".config/goose", ".goosehints", ".aider.conf.yml"),
-    *("AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
-    # Editors that run tasks, and hold settings of agents
-    *(".vscode", ".config/Code", ".idea", ".zed", ".config/zed", ".devcontainer", ".devcontainer.json"),
-    # Shells, and what begins with a session
-    *(".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zshenv"),
-    *(
-        ".zprofile",
-        ".zlogin",
-        ".zlogout",
-        ".config/fish",
-        ".config/powershell",
-        ".envrc",
-        ".direnvrc",
-        ".config/direnv",
-    ),
-    *("mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml", ".mise", ".config/mise", ".xprofile"),
-    *(".config/autostart", ".config/environment.d", ".config/systemd", "LaunchAgents", ".ssh"),
-)
-"""What lies there, in whichever folder, is run by other programs, or says what agents may do."""
-_EXECUTED = rf"(?i)(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)"
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
-PROTECTED = "what lies there is run by other programs, or says what agents may do"
-MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
 _IN_BRACKETS = re.compile(r"\[+[\w.]{2,}\]+")
 """A whole name as web frameworks have them. With stars it would mean a name of one letter."""
 _TOO_MUCH = "it has too much of an input to look at all of it"
-_OPEN = re.compile(r"(?:^|[=:@])/proc/|/dev/fd\b")
-"""Ways to files by what a process has open, which is another one for each."""
 _HOST = re.compile(r"[a-z0-9.-]+")
 _ADDRESS = re.compile(r"(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}")
-_LONG_GLUED = re.compile(r"-\w{12,}.*[./]", re.DOTALL)
 _MOST_PLACES = 16
 _MOST_GLUED = 12
 """How many letters of a word of short options may stand before a value that is glued to them."""
@@ -163,10 +117,10 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     changing = [words for words in found.commands if not only_reads(words)]
     changing += [("", *found.starred)] if changing else []
     changed = _like_paths(changing, folder)
-    if any(_is_protected(path, ground) for path in _ways(changed, places or {folder}, ground)):
+    if any(is_protected(path, ground.guarded) for path in _ways(changed, places or {folder}, ground)):
         doubts.append(PROTECTED)
     elsewhere = changing and not places
-    unseen = any(_may_come_to_protected(word) for words in changing for word in words[1:])
+    unseen = any(may_come_to_protected(word) for words in changing for word in words[1:])
     if elsewhere or unseen or _comes_to_protected(changed, places, ground):
         doubts.append(MAY_BE_PROTECTED)
     return ToolUse(
@@ -175,7 +129,7 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
         commands=found.commands,
         forms=found.forms,
         mentioned=tuple(_ways(_like_paths(found.commands, folder), {folder}, ground)),
-        hides_paths=found.hides_paths or any(_OPEN.search(word) for words in found.commands for word in words[1:]),
+        hides_paths=found.hides_paths or any(OPENED.search(word) for words in found.commands for word in words[1:]),
         reads_below=found.reads_below,
         is_plain=_is_plain(line, found.commands),
         doubts=(*doubts, *found.doubts),
@@ -272,9 +226,9 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
     files = tuple(dict.fromkeys(_ways(names, places, ground)))
     mentioned = tuple(_ways(may_be, places, ground))
     doubt = "" if found.is_whole else _TOO_MUCH
-    if any(_is_protected(path, ground) for path in (*files, *mentioned)):
+    if any(is_protected(path, ground.guarded) for path in (*files, *mentioned)):
         doubt = PROTECTED
-    elif any(map(_may_come_to_protected, names)) or _comes_to_protected(names, places, ground):
+    elif any(map(may_come_to_protected, names)) or _comes_to_protected(names, places, ground):
         doubt = MAY_BE_PROTECTED
     return _Perhaps(
         files=files,
@@ -351,7 +305,7 @@ def _edit(
     known = action["data"].get("file")
     if isinstance(known, Mapping):
         path = replace(path, real=known["path"])
-    if _is_protected(path, ground):
+    if is_protected(path, ground.guarded):
         doubts.append(PROTECTED)
     return ToolUse(names=names, strict_names=names, paths=(path,), possible=others, doubts=tuple(doubts))
 
@@ -371,36 +325,13 @@ def _changed_files(given: Mapping[str, Any]) -> list[str]:
     return [name for name in names if isinstance(name, str) and name]
 
 
-def _is_protected(path: UsedPath, ground: Ground) -> bool:
-    ways = [way for way in (path.named, path.real) if way]
-    return any(re.search(_EXECUTED, way) or _is_below(way, ground.guarded) for way in ways)
-
-
-def _may_come_to_protected(word: str) -> bool:
-    """Whether the shell may make a protected name of it."""
-    starred = [part.lower() for part in re.split("[/=:]", word) if set(part) & set("*?[")]
-    told = (name for name in PROTECTED_NAMES if not name.startswith(".config/"))
-    names = {".config", *(part.lower() for name in told for part in name.split("/"))}
-    if UNKNOWN in word or _OPEN.search(word) or _LONG_GLUED.match(word):
-        return True
-    return any(fnmatchcase(name, part) for part in starred for name in names)
-
-
 def _comes_to_protected(names: Iterable[str], places: Iterable[str], ground: Ground) -> bool:
     """The same by the files that are there, which may be links."""
     for name, place in product((name for name in names if set(name) & set("*?[")), places):
         found = ground.starred(_path(name, place, ground).named)
-        if found is None or any(_is_protected(_path(each, place, ground), ground) for each in found):
+        if found is None or any(is_protected(_path(each, place, ground), ground.guarded) for each in found):
             return True
     return False
-
-
-def _is_below(way: str, folders: Sequence[str]) -> bool:
-    """In letters of whatever case: there are disks that do not tell them apart."""
-    way = way.casefold()
-    return any(
-        way == folder or way.startswith(f"{folder}/") for folder in (each.casefold().rstrip("/") for each in folders)
-    )
 
 
 def _read(
