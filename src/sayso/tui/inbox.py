@@ -332,7 +332,8 @@ class InboxScreen(ListingScreen):
 
     def _is_unexpected(self, ask: Ask) -> bool:
         """Whether the key at work may have been meant for another ask, which was here before: it takes a second one."""
-        unexpected, self._came_by_itself = self._came_by_itself == ask.id, ""
+        came, self._came_by_itself = self._came_by_itself, ""
+        unexpected = came == ask.id and self._in_place_of not in self.shared.board.own
         if unexpected:
             self.not_taken(self.shared.texts.row_changed)
         return unexpected
@@ -348,8 +349,9 @@ class InboxScreen(ListingScreen):
 
     async def _turn_now(self, ask: Ask, work: Callable[[AskDesk], Ask], done: str) -> None:
         """Settle it, with the next one at the cursor as the person expects."""
-        if await self._turn(ask, work, done):
-            self._came_by_itself = ""
+        settled = await self._turn(ask, work, done)
+        if settled and not settled.state.answerable:
+            self.shared.board.own.add(ask.id)
 
     async def _turn(self, ask: Ask, work: Callable[[AskDesk], Ask], done: str) -> Ask | None:
         """Settle it and say so; `done` names the text for it. None where it cannot be settled."""
@@ -369,10 +371,11 @@ class InboxScreen(ListingScreen):
 
     def action_snooze(self) -> None:
         """Put off what is marked, or else what is at the cursor, for a while; what was put off comes back."""
-        ask = self.query_one(AskList).ask
-        asks = self._marked_asks or ([ask] if ask else [])
-        if asks and self.meant():
-            self.run_worker(self._snooze(asks), group="snooze")
+        marked, ask = self._marked_asks, self.query_one(AskList).ask
+        if marked and self.meant():
+            self.run_worker(self._snooze(marked), group="snooze")
+        elif ask and self.meant() and not self._is_unexpected(ask):
+            self.run_worker(self._snooze([ask]), group="snooze")
 
     async def _snooze(self, asks: Sequence[Ask]) -> None:
         if not await self.meant_alone():
@@ -397,6 +400,7 @@ class InboxScreen(ListingScreen):
             self.app.post_message(Trouble(error))
         except (AlreadySettled, NotFound, NotYours, InvalidInput) as error:
             self.warn(texts.not_snoozed.format(error=self.shared.explained(error)))
+        self.shared.board.own |= {each.ask.id for each in done} or ({ask.id for ask in asks} if back else set())
         if done:
             when, key = self.shared.wording.when(done[-1].until), self.shared.keys.shown("snoozed")
             self.say(texts.snoozed.format(when=when, key=key))
@@ -410,7 +414,7 @@ class InboxScreen(ListingScreen):
         marked, ask = self._marked_asks, self.query_one(AskList).ask
         if marked and self.meant():
             self.run_worker(self._reject_marked(marked), group="reject", exclusive=True)
-        elif ask and self.meant():
+        elif ask and self.meant() and not self._is_unexpected(ask):
             self.run_worker(self._reject(ask), group="reject", exclusive=True)
 
     async def _reject_marked(self, asks: Sequence[Ask]) -> None:
@@ -429,7 +433,8 @@ class InboxScreen(ListingScreen):
         if done:
             told = of_kinds(done, texts.rejected_many, texts.denied_many, texts.turned_down_many)
             self.say(told.format(n=len(done)))
-            self._rearrange()
+            self.shared.board.own |= {ask.id for ask in done}
+            self.board_changed()
 
     async def _reject(self, ask: Ask) -> None:
         from sayso.tui.dialogs import ask_for_rejection

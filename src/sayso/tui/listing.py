@@ -55,7 +55,9 @@ class ListingScreen(SaysoScreen[None]):
         self._looked_at = ""
         """The ask of which it is known whether all is in view."""
         self._came_by_itself = ""
-        """The ask that is at the cursor because another went from there, and not because of anything the person did."""
+        """The ask that is at the cursor because another went from there, and not because of what the person did."""
+        self._in_place_of = ""
+        """That other ask."""
 
     def body(self) -> ComposeResult:
         yield Input(placeholder=self.shared.texts.filter_hint, id="filter", compact=True)
@@ -70,9 +72,11 @@ class ListingScreen(SaysoScreen[None]):
         self.board_changed()
 
     def on_screen_resume(self) -> None:
-        self.shared.reflexes.present(self, REST if self._came_by_itself else 0)
+        """What has come to the cursor while something else was in front is as new to the person as if they had looked
+        on, and a key may still be meant for what they have left there."""
         self.shared.board.newest = None
-        self._rearrange()
+        self.board_changed()
+        self.shared.reflexes.present(self, REST if self._came_by_itself else 0)
 
     @property
     def asks(self) -> Sequence[Ask]:
@@ -88,6 +92,7 @@ class ListingScreen(SaysoScreen[None]):
         board, texts = self.shared.board, self.shared.texts
         self._shows_snoozed &= bool(board.snoozed)
         asks = self._wanted(self._all)
+        board.own.difference_update(ask.id for ask in self._all)  # what was put off has come back
         if gone := self._marked - {ask.id for ask in self._all}:
             self._mark(self._marked - gone)
         self._show(asks)
@@ -121,9 +126,9 @@ class ListingScreen(SaysoScreen[None]):
         if isinstance(before, Ask) and not was_first:
             self._follow(before)
         after = rows.item
-        if self.is_current and before and after and before.id != after.id:
-            self._came_by_itself = after.id
-            if self.is_active:  # else it is new to the person when the dialog before it is gone
+        if before and after and before.id != after.id:
+            self._came_by_itself, self._in_place_of = after.id, before.id
+            if self.is_active:  # else it is new to the person when what is in front of it is gone
                 self.shared.reflexes.present(self, REST)
         self._offer()
 
@@ -330,6 +335,7 @@ class ListingScreen(SaysoScreen[None]):
     def _open_at_cursor(self) -> None:
         match self.query_one(AskList).item:
             case Ask() as ask:
+                self._came_by_itself = ""  # they are about to read it
                 self.post_message(Open(ask))
             case Crowd() as crowd:
                 self._unfolded ^= {crowd.id}

@@ -258,6 +258,7 @@ class SettlingScreen(SaysoScreen[None]):
         self._settled = True
         if not settled.state.answerable:
             self.shared.board.settle(self.ask.id)
+            self.shared.board.own.add(self.ask.id)
         self.app.post_message(Settled(settled, done))
         self.leave()
 

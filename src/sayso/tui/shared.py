@@ -51,6 +51,8 @@ class InboxBoard:
     """Answers that are about to be sent and can still be taken back, by ask."""
     settled: set[str] = field(default_factory=set)
     """Asks that were settled here. A look that began before that may still show them."""
+    own: set[str] = field(default_factory=set)
+    """Asks that the person has just settled or put off here: another in the place of one of them surprises nobody."""
     _lookalikes: Lookalikes | None = None
 
     def show(self, asks: Sequence[Ask], snoozed: Sequence[Snoozed] = ()) -> None:
