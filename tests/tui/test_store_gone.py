@@ -9,8 +9,10 @@ from tests.tui.harness import NAME, Place, select, until
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import State
-from sayso.errors import ConfigError, StoreFull
+from sayso.errors import AlreadySettled, ConfigError, StoreFull
+from sayso.tui import inbox
 from sayso.tui.app import SaysoApp
+from sayso.tui.unsaved import losses
 
 pytestmark = pytest.mark.anyio
 
@@ -104,3 +106,59 @@ async def test_a_wrong_setting_of_the_store_ends_the_inbox_with_its_explanation(
     assert isinstance(app.failure, ConfigError)
     assert "SAYSO_STORE" in str(app.failure)
     place.close()
+
+
+async def test_who_quits_is_told_first_what_is_not_saved_and_leaves_it_by_quitting_once_more(place: Place) -> None:
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        take_away(place)
+        await anna.sees("The store has been unreachable since")
+        await anna.type("billing")
+        await anna.press("ctrl+q")
+        await anna.sees("Not quit yet, because this is not saved: What should the service be called?")
+        await anna.press_after(0.2, "ctrl+q")
+        assert anna.app.is_running, "a held key is no second one"
+        await anna.press("ctrl+q")
+        assert not anna.app.is_running
+    assert losses(anna.app.shared, anna.app.told_unsaved) == [
+        "Lost, because it could not be saved: What should the service be called?: billing"
+    ]
+    put_back(place)
+
+
+async def test_an_answer_that_cannot_be_sent_keeps_its_person_from_quitting_until_it_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: object, **__: object) -> None:
+        raise StoreFull("No space is left.")
+
+    monkeypatch.setattr(inbox, "SECONDS_TO_UNDO", 600)
+    held = place.ask(select("First?"))
+    async with place.inbox() as anna:
+        await anna.sees("1-2 answer")
+        with monkeypatch.context() as full:
+            full.setattr(AskDesk, "answer", no_space)
+            full.setattr(AskDesk, "keep_draft", no_space)
+            await anna.press("2", "q")
+            await anna.sees("Not quit yet, because this is not saved: First?", "Blue: sent in")
+            assert anna.app.is_running
+        await anna.press("q")
+        assert not anna.app.is_running
+    assert losses(anna.app.shared, anna.app.told_unsaved) == []
+    assert place.now(held).state is State.ANSWERED
+
+
+async def test_who_quits_is_told_that_somebody_else_was_first(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_late(*_: object, **__: object) -> None:
+        raise AlreadySettled("Already answered by ben.")
+
+    place.ask(select("First?"))
+    async with place.inbox() as anna:
+        await anna.sees("1-2 answer")
+        monkeypatch.setattr(AskDesk, "answer", too_late)
+        await anna.press("2", "q")
+        await anna.sees("Not sent: Already answered by ben.")
+        assert anna.app.is_running
+        await anna.press("q")
+        assert not anna.app.is_running

@@ -34,6 +34,7 @@ from sayso.config import Config
 from sayso.desks import Desks
 from sayso.errors import ConfigError, NotFound, NotYours, StoreCorrupt, StoreError, StoreTooNew
 from sayso.records import replace
+from sayso.text import one_line
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import MOVES, shown_key
@@ -48,6 +49,7 @@ from sayso.tui.shared import Shared
 from sayso.tui.signals import Signals, TerminalState, terminal_behind_tmux, terminal_state
 from sayso.tui.themes import THEMES, remember_theme, remembered_theme, theme_for
 from sayso.tui.typeahead import Passed
+from sayso.tui.unsaved import keep_unsaved, losses, unsaved_asks
 
 _WARM_UP_AFTER = 0.2
 """Seconds after which nobody waits for the first screen any more."""
@@ -61,6 +63,10 @@ _HANDOVER_SECONDS = 0.5
 """How long an outcome may take to reach its agent before the person is told that it is on its way."""
 _FOLLOWED_SECONDS = 60.0
 """How long an outcome on its way is followed."""
+_NAMED = 3
+"""So many of the asks that something is not saved for are named."""
+_TOLD_UNSAVED_FOR = 12.0
+"""Seconds in which a person can read what they would lose."""
 _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
@@ -81,6 +87,8 @@ def run(config: Config, until: int | None = None, translated: Callable[[str], st
         app.run(mouse=config.terminal_mouse, auto_pilot=watch)
     if app.failure:
         raise app.failure
+    if lost := losses(app.shared, app.told_unsaved):
+        raise StoreError("\n".join(lost))
     return app.return_code or 0
 
 
@@ -162,6 +170,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         self._told_size: Size | None = None
         self._onlooker = Onlooker(self.shared.link, config.away_after, ticks, self.set_timer)
         self._interrupted = 0.0
+        self.told_unsaved = set[str]()
+        """What the person was told would be lost if they quit."""
         self._quiet = Quiet(clock)
         self._looked = asyncio.Event()
         """Set by the next look at the desk, and then replaced."""
@@ -228,11 +238,30 @@ class SaysoApp(App[int], inherit_bindings=False):
         os._exit(1)
 
     async def action_quit(self) -> None:
-        """Whoever quits has answered: what is about to be sent is sent now. No other end sends it."""
-        inbox = self.screen_stack[0]
+        """Whoever quits has answered: what is about to be sent is sent now. No other end sends it. What is neither sent
+        nor kept is named first; who quits once more leaves it behind."""
+        inbox, refused = self.screen_stack[0], list[str]()
         if isinstance(inbox, InboxScreen):
-            await inbox.send_outgoing()
-        self.exit()
+            refused = await inbox.send_outgoing()
+        for screen in self.screen_stack:
+            if isinstance(screen, SaysoScreen):
+                await screen.save()
+        await keep_unsaved(self.shared)
+        left = unsaved_asks(self.shared)
+        for told in refused:
+            self.notify(told, severity="warning", markup=False)
+        if left and (left.keys() - self.told_unsaved or self.shared.reflexes.held):
+            self.told_unsaved |= left.keys()
+            self._tell_unsaved(left)
+        elif not refused:
+            self.exit()
+
+    def _tell_unsaved(self, left: Mapping[str, Ask | None]) -> None:
+        wording = self.shared.wording
+        named = [one_line(wording.headline(ask) if ask else ask_id, 40) for ask_id, ask in left.items()]
+        more = [self.shared.texts.like_more.format(n=len(named) - _NAMED)] if len(named) > _NAMED else []
+        told = self.shared.texts.quit_loses.format(what="; ".join([*named[:_NAMED], *more]))
+        self.notify(told, severity="warning", timeout=_TOLD_UNSAVED_FOR, markup=False)
 
     async def on_unmount(self) -> None:
         """Say goodbye to the desk; the screens have kept their drafts by now."""
@@ -281,6 +310,7 @@ class SaysoApp(App[int], inherit_bindings=False):
     def _changed(self, new: Sequence[Ask]) -> None:
         self._looked.set()
         self._looked = asyncio.Event()
+        self.told_unsaved &= unsaved_asks(self.shared).keys()
         if new:
             self._tell_of(new)
         self.signals.title(len(self.shared.board.folded))

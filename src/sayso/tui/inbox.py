@@ -294,13 +294,21 @@ class InboxScreen(ListingScreen):
 
         return work
 
-    async def send_outgoing(self) -> None:
-        """Send now what is about to be sent. What cannot be sent is still a draft."""
-        outgoing = self.shared.board.outgoing
+    async def send_outgoing(self) -> list[str]:
+        """Send now what is about to be sent; why something will not be. What the store does not take just now goes on
+        being about to be sent."""
+        outgoing, refused, waiting = self.shared.board.outgoing, list[str](), list[HeldAnswer]()
         while outgoing:
             _, going = outgoing.popitem()
-            with suppress(AlreadySettled, NotFound, NotYours, InvalidInput, StoreError):
-                await self.shared.link.settle_ask(going.ask, self.shared.settler, self._answering(going))
+            try:
+                await self.settle(going.ask, self._answering(going))
+            except StoreError:
+                waiting.append(replace(going, seconds=SECONDS_TO_UNDO))
+            except (AlreadySettled, NotFound, NotYours, InvalidInput) as error:
+                refused.append(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
+        for going in waiting:
+            self._go_out(going)
+        return refused
 
     # Deciding about a permission that is all in view beside the list
 

@@ -220,6 +220,29 @@ def test_a_store_that_goes_away_and_comes_back_is_shown_and_nothing_is_lost(plac
         anna.sees("No questions.")
 
 
+def test_what_is_lost_by_quitting_without_a_store_is_named_before_and_after(place: Place) -> None:
+    with terminal(place) as anna, agents(place) as others:
+        others.ask(words("What is it called?"))
+        anna.start()
+        anna.sees("1 waiting")
+        anna.keys("Enter")
+        anna.sees("Write your answer.")
+        files = sorted(place.state.glob("sayso.db*"))
+        for file in files:
+            file.rename(place.folder / file.name)
+        anna.sees("The store has been unreachable since")
+        anna.type("orders-api")
+        anna.sees("orders-api")
+        anna.keys("C-q")
+        anna.sees("Not quit yet, because this is not saved")
+        anna.keys("C-q")
+        assert anna.ended() == 7
+        told = anna.tmux("capture-pane", "-p", "-S", "-10")
+        assert "Lost, because it could not be saved: What is it called?: orders-api" in told
+        for file in files:
+            (place.folder / file.name).rename(file)
+
+
 def test_an_agent_that_is_killed_shows_as_gone_and_can_still_be_answered(place: Place) -> None:
     with terminal(place) as anna, place.agent() as client:
         anna.start()

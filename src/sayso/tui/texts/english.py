@@ -266,6 +266,12 @@ class Texts:
     elaborate_about: str = "This ends the question; the agent can ask again, better."
     confirm: str = "{key} confirms"
     go_back: str = "{key} goes back"
+    quit_loses: str = (
+        "Not quit yet, because this is not saved: {what}. Saving it is tried again every second. To quit all the same "
+        "and lose it, press the key once more."
+    )
+    lost: str = "Lost, because it could not be saved: {what}"
+    not_sent_but_kept: str = "Not sent, but kept as a draft: {what}"
     quit_again: str = "Press {key} once more to quit. Drafts are kept."
 
     # History

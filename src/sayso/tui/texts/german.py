@@ -257,6 +257,12 @@ class German(Texts):
     elaborate_about = "Das beendet die Frage; der Agent kann besser noch einmal fragen."
     confirm = "{key} bestätigt"
     go_back = "{key} geht zurück"
+    quit_loses = (
+        "Noch nicht beendet, denn das ist nicht gespeichert: {what}. Es wird jede Sekunde wieder versucht. Um trotzdem "
+        "zu beenden und es zu verlieren, die Taste noch einmal drücken."
+    )
+    lost = "Verloren, weil es nicht gespeichert werden konnte: {what}"
+    not_sent_but_kept = "Nicht gesendet, aber als Entwurf erhalten: {what}"
     quit_again = "Noch einmal {key} beendet. Entwürfe bleiben erhalten."
     history_title = "Verlauf"
     history_hint = "in Fragen und Antworten suchen"
