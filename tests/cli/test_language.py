@@ -217,7 +217,7 @@ def test_help_is_german_for_every_command(home: Home) -> None:
     assert "Diese Hilfe zeigen." in top
     below = home.run("list", "--help", **DE).out
     assert "Nur die Anfragen dieses Projekts." in below
-    assert "[Vorgabe: 100; x>=1]" in below
+    assert "[Vorgabe: 20; x>=1]" in home.run("history", "--help", **DE).out
     assert "Beispiel:\n    sayso list\n" in below
     for english in ("Usage", "Options", "Example", "Show ", "default"):
         assert english not in top + below

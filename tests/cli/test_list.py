@@ -168,6 +168,18 @@ def test_a_noisy_agent_does_not_hide_the_question_of_another(home: Home) -> None
     assert len(home.run("list", "--json", "--limit", "200").data) == 122
 
 
+def test_a_program_gets_every_ask_unless_it_wants_fewer_and_a_person_is_told_of_more(home: Home) -> None:
+    for number in range(130):
+        asker = Asker(client=f"agent-{number}", project="/srv/shop", host="h", pid=number + 7, started="1")
+        home.leave(text(f"Question {number}?"), asker=asker)
+    assert len(home.run("list", "--json").data) == 130
+    assert home.run("list", "--format", "{id}").out.count("\n") == 130
+    assert len(home.run("list", "--json", "--limit", "3").data) == 3
+    listing = home.run("list")
+    assert listing.out.count("Question") == 100
+    assert "… and more: --limit shows more than 100." in listing.err
+
+
 def test_many_noisy_agents_are_counted_in_one_line(home: Home) -> None:
     for number in range(6 * 7):
         agent = number % 6

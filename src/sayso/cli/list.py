@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from sayso.cli import declared
-from sayso.cli.listing import PAGE, run
+from sayso.cli.listing import run
 
 
 @declared.reader()
 @declared.option("--project", type=declared.PATH, metavar="DIR", help="Only the asks of this project.")
 @declared.option(
-    "--limit", type=declared.POSITIVE, metavar="N", default=PAGE, show_default=True, help="At most this many."
+    "--limit",
+    type=declared.POSITIVE,
+    metavar="N",
+    help="At most this many; else 100, and all with --json or --format.",
 )
 @declared.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
 @declared.option("--snoozed", is_flag=True, help="Show what you have put off instead, and when it comes back.")
@@ -21,7 +24,7 @@ from sayso.cli.listing import PAGE, run
 @declared.option("--json", "form", flag_value="json", help="Print a JSON array of everything about each ask.")
 def command(
     project: Path | None,
-    limit: int,
+    limit: int | None,
     every_one: bool,
     snoozed: bool,
     count: bool,

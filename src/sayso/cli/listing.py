@@ -29,6 +29,8 @@ _MAY_MISS = (4, 3, 2)
 _MOST_CROWDS = 5
 """Agents with many asks open that are told one by one."""
 PAGE = 100
+_EVERY_ONE = 1_000_000_000
+"""What a program is given, which would not notice that something is left out."""
 Draw = Callable[[Sequence[Ask]], str]
 """What is printed for some asks."""
 Fewer = tuple[list[Ask], list[Crowd]]
@@ -37,7 +39,7 @@ Fewer = tuple[list[Ask], list[Crowd]]
 
 def run(
     project: Path | None,
-    limit: int,
+    most: int | None,
     every_one: bool,
     snoozed: bool,
     form: str | None,
@@ -46,6 +48,8 @@ def run(
 ) -> None:
     """Print the open asks as the options say."""
     config, here = settings(), project_name(project)
+    is_read_by_a_program = bool(form) or line is not None
+    limit = most or (_EVERY_ONE if is_read_by_a_program else PAGE)
     if form and line is not None:
         raise InvalidInput([Problem(path="--format", text=f"give either this or --{form}, not both.")])
     if snoozed:
@@ -53,9 +57,10 @@ def run(
         return
     fewer = _all_of_them if every_one else without_crowds
     draw = _drawing(form, line, limit)  # before anything is said: it may be refused
+    looked_at = _EVERY_ONE if is_read_by_a_program else MOST_OPEN
     if watch:
-        _watch(config, here, draw or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
-    asks = open_asks(config, here)
+        _watch(config, here, looked_at, draw or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
+    asks = open_asks(config, here, looked_at)
     if form == "json":
         from sayso.dialects.asks_as_data import ask_data
 
@@ -113,7 +118,7 @@ def _drawing(form: str | None, line: str | None, limit: int) -> Draw | None:
     return (lambda asks: str(len(asks))) if form == "count" else None
 
 
-def _watch(config: Config, project: str | None, draw: Draw) -> NoReturn:
+def _watch(config: Config, project: str | None, most: int, draw: Draw) -> NoReturn:
     from sayso.cli.announcing import announcing
     from sayso.cli.status_lines import watch
 
@@ -121,7 +126,7 @@ def _watch(config: Config, project: str | None, draw: Draw) -> NoReturn:
         announce = announcing(config)
 
         def look() -> str:
-            asks = _look(desks, project)
+            asks = _look(desks, project, most)
             announce(asks)
             return draw(asks)
 
@@ -151,18 +156,18 @@ def inbox_table(asks: Sequence[Ask]) -> str:
     return table(HEADER, [_row(ask, others, translated(status(ask))) for ask in asks], may_miss=_MAY_MISS)
 
 
-def open_asks(config: Config, project: str | None) -> list[Ask]:
-    """Every open ask that the person has not put off, once they were told what they have, and whether they are away."""
+def open_asks(config: Config, project: str | None, most: int = MOST_OPEN) -> list[Ask]:
+    """The open asks that the person has not put off, once they were told what they have, and whether they are away."""
     with open_desks(config) as desks:
         say_absence(config, desks)
         say_snoozed(desks)
-        return _look(desks, project)
+        return _look(desks, project, most)
 
 
-def _look(desks: Desks, project: str | None) -> list[Ask]:
+def _look(desks: Desks, project: str | None, most: int) -> list[Ask]:
     # Only then is it true who still waits.
     desks.asks.release_the_dead()
-    return desks.asks.inbox(project=project, awake_for=desks.config.person, most=MOST_OPEN)
+    return desks.asks.inbox(project=project, awake_for=desks.config.person, most=most)
 
 
 def _say_crowds(others: Sequence[Crowd]) -> None:
