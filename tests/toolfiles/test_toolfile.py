@@ -286,6 +286,7 @@ def test_all_faults_are_told_at_once_in_the_order_of_the_lines() -> None:
         ({"timeout_seconds": True}, "timeout_seconds", "type", ""),
         ({"timeout_seconds": 1.5}, "timeout_seconds", "type", ""),
         ({"description": 5}, "description", "type", 'Put it in quotes: "5".'),
+        ({"approve": True}, "approve", "type", "Write one of these, in quotes."),
         ({"success_exit_codes": 0}, "success_exit_codes", "type", "Put it in square brackets."),
         ({"success_exit_codes": []}, "success_exit_codes", "size", ""),
         ({"success_exit_codes": [0, 256]}, "success_exit_codes[1]", "range", ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.tui.harness import DROP, Place, select
 
-from sayso.asks.model import Answer, Settler, State
+from sayso.asks.model import Answer, Asker, NewAsk, Settler, State
 
 pytestmark = pytest.mark.anyio
 BEN = Settler(person="ben", surface="browser")
@@ -58,6 +58,51 @@ async def test_all_that_match_a_filter_are_marked_by_one_key_and_esc_takes_marks
         await anna.press("X", "enter")
         assert [(await place.outcome(held)).state for held in many] == [State.REJECTED] * 2
     assert place.now(other).state is State.PENDING
+
+
+async def test_marked_asks_that_a_filter_hides_are_counted_before_and_after_they_are_snoozed(place: Place) -> None:
+    place.ask(select("Rename a?"))
+    other = place.ask(select("Other?"))
+    async with place.inbox((180, 24)) as anna:
+        await anna.press("x", "down", "x", "/")
+        await anna.type("rename")
+        await anna.press("down")
+        await anna.sees("2 marked (1 hidden)", "X reject 2 marked (1 hidden)", "z snooze 2 marked (1 hidden)")
+        assert anna.screen().count("1 hidden by") == 1
+        await anna.press("z")
+        await anna.sees("2 snoozed until", "1 of them hidden here")
+    assert other.ask.id in {each.ask.id for each in place.desk.snoozed("anna")}
+
+
+async def test_one_of_several_that_cannot_be_snoozed_keeps_no_other_from_it(place: Place) -> None:
+    others = [place.ask(select("First?")), place.ask(select("Third?"))]
+    place.ask(select("Second?"), timeout_ms=60_000)
+    async with place.inbox((100, 24)) as anna:
+        await anna.press("x", "down", "x", "down", "x", "z")
+        await anna.sees("Not snoozed", "2 snoozed until", "> Second?")
+    assert {each.ask.id for each in place.desk.snoozed("anna")} == {held.ask.id for held in others}
+
+
+async def test_those_of_a_folded_agent_are_marked_and_counted_too(place: Place) -> None:
+    noisy = Asker(client="noisy", project="/home/anna/loop", host="workbench", pid=7, started="1")
+    for number in range(8):
+        place.desk.leave(NewAsk(tool="ask_user", questions=(select(f"Noise {number}?"),), asker=noisy))
+    other = place.ask(select("Other?"))
+    async with place.inbox((100, 24)) as anna:
+        await anna.sees("> Other?")
+        assert "mark" not in anna.screen().split("x mark")[1]
+        await anna.press("down")
+        await anna.sees("> [+] 8 questions", "* mark these 8")
+        await anna.press("*")
+        await anna.sees("8 marked, 8 of them in rows that are folded.", "8 marked · agent at work", "X reject 8 marked")
+        await anna.press("*", "/")
+        await anna.type("noise")
+        await anna.press("down", "*")
+        await anna.sees("X reject 8 marked")
+        await anna.press("X", "enter")
+        await anna.sees("8 rejected.")
+    assert place.now(other).state is State.PENDING
+    assert [ask.id for ask in place.desk.inbox()] == [other.ask.id]
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60), (58, 14)])

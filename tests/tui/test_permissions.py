@@ -11,6 +11,7 @@ import pytest
 from tests.tui.harness import DROP, Person, Place, until
 
 from sayso.asks.desk import AskDesk, Held
+from sayso.asks.draft import Draft, to_json
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler, State
 from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.config import system_user
@@ -377,6 +378,28 @@ async def test_a_bad_edit_is_told_keeps_what_was_typed_and_allows_nothing(
         await anna.press("y")
         await place.outcome(held)
     assert verdict(place, held).allows(fetch)
+
+
+async def test_an_edit_that_was_begun_elsewhere_is_told_of_with_the_keys_that_work(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, editor = wanted_with_changes(place), Editor("git push --dry-run")
+    monkeypatch.setattr("sayso.tui.answer.edit_exactly", editor)
+    place.desk.keep_draft(held.ask.id, "anna", to_json(held.ask, Draft(edit="git push --tags")))
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.sees("You began to edit this; it is not shown here yet · i goes on with it · u takes it back")
+        await anna.sees("n deny", "i go on with the edit", "u take the edit back")
+        assert "y allow" not in anna.screen()
+        assert "l allow like this" not in anna.screen()
+        await anna.press("i")
+        await anna.sees("As edited", "git push --dry-run", "y allow")
+        assert editor.seen == ["git push --tags"]
+        await anna.press("u")
+        await anna.sees("y allows it", "y allow")
+        await anna.press("y")
+        await place.outcome(held)
+    assert verdict(place, held).allows(PUSH)
 
 
 async def test_nothing_is_edited_where_it_would_not_be_done(place: Place) -> None:

@@ -53,6 +53,16 @@ async def test_a_snoozed_ask_comes_back_at_its_time(place: Place, monkeypatch: p
     assert place.now(held).state is State.PENDING
 
 
+async def test_an_open_ask_says_too_how_many_are_snoozed(place: Place) -> None:
+    place.ask(select("Which one?"))
+    place.ask(select("And this?"))
+    async with place.inbox() as anna:
+        await anna.press("z")
+        await anna.sees("1 snoozed")
+        await anna.open()
+        await anna.sees("Which one?", "1 snoozed")
+
+
 async def test_an_ask_that_is_about_to_end_is_not_snoozed_and_it_says_why(place: Place) -> None:
     place.ask(select("Now?"), timeout_ms=60_000)
     async with place.inbox() as anna:

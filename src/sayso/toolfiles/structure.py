@@ -157,6 +157,8 @@ def _right_type(value: object, field: FieldSpec) -> str:
         return f"Write {value.strip().lower()} without quotes."
     if "array" in field.types and not isinstance(value, list | None):
         return "Put it in square brackets."
+    if field.enum and isinstance(value, int | float):
+        return "Write one of these, in quotes."
     if field.types == ("string",) and isinstance(value, int | float):
         return f'Put it in quotes: "{quoted(value)}".'
     if value is None:

@@ -191,7 +191,7 @@ class AnswerScreen(SettlingScreen):
         if self._like:
             return {"like": texts.another_rule, "edit": texts.edit_rule, "unedit": texts.no_rule}
         if self.ask.is_permission:
-            return {"reject": texts.deny_why}
+            return {"reject": texts.deny_why} | ({"edit": texts.edit_on} if self._waits_for_edit else {})
         several = question is not None and question.kind is Kind.MULTI_SELECT
         return {"choose": texts.do_done} if several else {}
 
@@ -239,6 +239,8 @@ class AnswerScreen(SettlingScreen):
             return texts.agreed_hint.format(take_back=keys.shown("take_back"), deny=keys.shown("deny"))
         if self._means_no:
             return texts.deny_hint.format(deny=keys.shown("deny"))
+        if self._waits_for_edit:
+            return texts.edit_waits.format(**{name: keys.shown(name) for name in ("edit", "unedit", "deny")})
         if self._like is None:
             return texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
         ways = {name: keys.shown(name) for name in ("allow", "like", "reach", "edit", "unedit")}
@@ -249,6 +251,11 @@ class AnswerScreen(SettlingScreen):
         """Whether a no is marked, or words are written, which go with a no."""
         said = self.draft.of(self.ask.questions[0])
         return bool(said.text.strip() or said.note.strip()) or any(chosen in DENYING for chosen in said.chosen)
+
+    @property
+    def _waits_for_edit(self) -> bool:
+        """Whether an edit was begun, perhaps elsewhere, that is not what stands on the screen."""
+        return self.draft.edit is not None and self._edited is None
 
     def _unread(self) -> str:
         """What is to be read before a permission can be allowed: all of it must have been in view."""
@@ -283,7 +290,9 @@ class AnswerScreen(SettlingScreen):
         """The keys that would do nothing now that another does not do better, or only say why not yet."""
         withheld = set() if self.step.unseen else {"read_down"}
         if self.ask.is_permission:
-            withheld |= {"choose"} if self._may_be_allowed and not self._means_no else {"choose", "allow"}
+            can_be_allowed = self._may_be_allowed and not self._means_no and not self._waits_for_edit
+            withheld |= {"choose"} if can_be_allowed else {"choose", "allow"}
+            withheld |= {"like"} if self.draft.edit is not None else set()
         elif self.question is None:
             withheld |= {"send", "read_down"}
         elif self.question.kind is not Kind.MULTI_SELECT:
@@ -434,7 +443,7 @@ class AnswerScreen(SettlingScreen):
             self.warn(texts.words_are_a_no.format(deny=deny))
         elif any(chosen in DENYING for chosen in said.chosen):
             self.warn(texts.no_is_marked.format(deny=deny))
-        elif self.draft.edit is not None and self._edited is None:
+        elif self._waits_for_edit:
             self.warn(
                 texts.edit_begun.format(edit=self.shared.keys.shown("edit"), undo=self.shared.keys.shown("unedit"))
             )

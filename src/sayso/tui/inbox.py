@@ -14,7 +14,7 @@ from sayso.asks.crowds import Entry
 from sayso.asks.desk import AskDesk
 from sayso.asks.draft import answers, to_json
 from sayso.asks.model import Ask
-from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, SaysoError, StoreError
 from sayso.records import replace
 from sayso.text import one_line
 from sayso.tui.asklist import AskList
@@ -122,10 +122,15 @@ class InboxScreen(ListingScreen):
         return self.query_one(AskList).has_focus and not begun
 
     def on_descendant_focus(self) -> None:
-        self._tell_keys()
+        self._focus_moved()
 
     def on_descendant_blur(self) -> None:
+        self._focus_moved()
+
+    def _focus_moved(self) -> None:
+        """In the filter, keys do something else than in the list."""
         self._tell_keys()
+        self.tell_keys_otherwise()
 
     @property
     def _going(self) -> HeldAnswer | None:
@@ -389,31 +394,42 @@ class InboxScreen(ListingScreen):
         if not await self.meant_alone():
             return
         person, texts, back = self.shared.config.person, self.shared.texts, self._shows_snoozed
-        done: list[Snoozed] = []
+        done: dict[str, Snoozed | None] = {}
+        refused: list[SaysoError] = []
         until = self.shared.wording.clock() + _SNOOZED_FOR
+        hidden = {ask.id for ask in self._hidden}
 
         def work(desks: Desks) -> None:
             from sayso.agent_guard import refuse_agents
 
             refuse_agents(desks, "put off what a person is asked")
             for ask in asks:
-                if back:
-                    desks.asks.wake(ask.id, person)
-                else:
-                    done.append(desks.asks.snooze(ask.id, person, until))
+                try:
+                    if back:
+                        desks.asks.wake(ask.id, person)
+                    done[ask.id] = None if back else desks.asks.snooze(ask.id, person, until)
+                except (AlreadySettled, NotFound, InvalidInput) as error:
+                    refused.append(error)
 
         try:
             await self.shared.link.with_desks(work)
         except StoreError as error:
             self.app.post_message(Trouble(error))
-        except (AlreadySettled, NotFound, NotYours, InvalidInput) as error:
-            self.warn(texts.not_snoozed.format(error=self.shared.explained(error)))
-        self.shared.board.own |= {each.ask.id for each in done} or ({ask.id for ask in asks} if back else set())
-        if done:
-            when, key = self.shared.wording.when(done[-1].until), self.shared.keys.shown("snoozed")
-            self.say(texts.snoozed.format(when=when, key=key))
+        except NotYours as error:
+            refused.append(error)
+        for why in refused:
+            self.warn(texts.not_snoozed.format(error=self.shared.explained(why)))
+        self.shared.board.own |= done.keys()
+        self._tell_snoozed([each for each in done.values() if each], len(done.keys() & hidden))
         self._mark(set())
         self.app.post_message(LookAgain())
+
+    def _tell_snoozed(self, done: Sequence[Snoozed], hidden: int) -> None:
+        if done:
+            texts, counted = self.shared.texts, len(done)
+            told = texts.snoozed_hidden if hidden else texts.snoozed_many if counted > 1 else texts.snoozed
+            when, key = self.shared.wording.when(done[-1].until), self.shared.keys.shown("snoozed")
+            self.say(told.format(when=when, key=key, n=counted, hidden=hidden))
 
     # Rejecting one, or several at once
 

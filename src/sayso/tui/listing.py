@@ -168,9 +168,10 @@ class ListingScreen(SaysoScreen[None]):
             texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project is not None else ""
         )
         order = "" if self._newest_first else texts.oldest_first
-        marked = texts.how_many_marked.format(n=len(self._marked)) if self._marked else ""
-        told = texts.only_snoozed if self._shows_snoozed else texts.how_many_snoozed
-        snoozed = told.format(n=len(self.shared.board.snoozed)) if self.shared.board.snoozed else ""
+        marked = self._of_the_marked(texts.how_many_marked) if self._marked else ""
+        snoozed = self.how_many_snoozed()
+        if self._shows_snoozed and snoozed:
+            snoozed = texts.only_snoozed.format(n=len(self.shared.board.snoozed))
         return " · ".join(part for part in (newest, marked, snoozed, project, order) if part)
 
     @property
@@ -199,14 +200,30 @@ class ListingScreen(SaysoScreen[None]):
     def names_now(self) -> dict[str, str]:
         texts, told = self.shared.texts, super().names_now()
         if self._marked:
-            told["reject"] = texts.reject_marked.format(n=len(self._marked))
+            told["reject"] = self._of_the_marked(texts.reject_marked)
+            told["snooze"] = self._of_the_marked(texts.snooze_marked)
         elif (ask := self.query_one(AskList).ask) and ask.is_permission:
             told["reject"] = texts.deny_why
         if self._told_hidden and self._back_shows_all:
             told["back"] = texts.show.format(what=self._told_hidden)
+        if crowd := self._crowd_to_mark:
+            told["mark_all"] = texts.mark_crowd.format(n=crowd.size)
         if self._shows_snoozed:
-            told |= {"snooze": texts.wake_it, "snoozed": texts.do_back}
+            wake = self._of_the_marked(texts.wake_marked) if self._marked else texts.wake_it
+            told |= {"snooze": wake, "snoozed": texts.do_back}
         return told
+
+    def _of_the_marked(self, text: str) -> str:
+        """A text with how many asks are marked, and how many of them a filter hides."""
+        hidden = len(self._marked & {ask.id for ask in self._hidden})
+        counted = self.shared.texts.of_them_hidden.format(n=hidden) if hidden else ""
+        return text.format(n=len(self._marked), hidden=counted)
+
+    @property
+    def _crowd_to_mark(self) -> Crowd | None:
+        """The many asks that the row at the cursor stands for, where no filter says which are meant."""
+        item = self.query_one(AskList).item
+        return item if isinstance(item, Crowd) and not self._is_filtered else None
 
     def tick(self) -> None:
         self.query_one(AskList).tick()
@@ -238,7 +255,7 @@ class ListingScreen(SaysoScreen[None]):
             case "reject" | "snooze":
                 return self._on_ask or bool(self._marked)
             case "mark_all":
-                return (self._is_filtered or bool(self._marked)) and self._has_asks
+                return bool(self._listed and (self._is_filtered or self._marked)) or self._crowd_to_mark is not None
             case "snoozed":
                 return bool(self.shared.board.snoozed)
             case "mark_row" | "copy" | "whole":
@@ -251,16 +268,13 @@ class ListingScreen(SaysoScreen[None]):
                 return self._project is not None or not self.has_class("-empty")
         return super().check_action(action, parameters)
 
-    @property
-    def _has_asks(self) -> bool:
-        """Whether an ask has a row of its own."""
-        return any(isinstance(entry, Ask) for entry in self.query_one(AskList).items)
-
     def _marks(self, ask: Entry) -> list[str]:
         board, texts = self.shared.board, self.shared.texts
         if isinstance(ask, Crowd):
             begun = by_crowd([each for each in self._listed if each.id in board.drafts] if board.drafts else [])
             draft = [texts.stands_draft] if ask.name in begun else []
+            marked = sum(each.id in self._marked for each in self._folded_in(ask)) if self._marked else 0
+            draft += [texts.how_many_marked.format(n=marked, hidden="")] if marked else []
             return [*draft, self.shared.wording.crowd_standing(ask)]
         marks = [texts.stands_marked] if ask.id in self._marked else []
         if going := board.outgoing.get(ask.id):
@@ -434,9 +448,17 @@ class ListingScreen(SaysoScreen[None]):
             self._mark(self._marked ^ {ask.id})
 
     def action_mark_all(self) -> None:
-        """Mark every ask that has a row here; or none, where all are marked."""
-        listed = {entry.id for entry in self.query_one(AskList).items if isinstance(entry, Ask)}
+        """Mark every ask that is listed here, also those that are folded, which are counted; or none, where all are
+        marked. Without a filter, at the row of an agent with many: those alone."""
+        crowd = self._crowd_to_mark
+        listed = {ask.id for ask in (self._folded_in(crowd) if crowd else self._listed)}
         self._mark(self._marked - listed if listed <= self._marked else self._marked | listed)
+        rows = {entry.id for entry in self.query_one(AskList).items if isinstance(entry, Ask)}
+        if folded := len(self._marked & listed - rows):
+            self.say(self.shared.texts.marked_folded.format(n=len(self._marked), folded=folded))
+
+    def _folded_in(self, crowd: Crowd) -> Sequence[Ask]:
+        return by_crowd(self._listed).get(crowd.name, [])
 
     def _mark(self, ask_ids: set[str]) -> None:
         self._marked = ask_ids

@@ -111,6 +111,10 @@ class SaysoScreen(Screen[ScreenResultType]):
         newest = self.shared.board.unseen
         return self.shared.texts.newest.format(headline=self.shared.wording.headline(newest)) if newest else ""
 
+    def how_many_snoozed(self) -> str:
+        snoozed = self.shared.board.snoozed
+        return self.shared.texts.how_many_snoozed.format(n=len(snoozed)) if snoozed else ""
+
     async def save(self) -> None:
         """Keep what the person has entered and not sent."""
 

@@ -51,6 +51,10 @@ class SettlingScreen(SaysoScreen[None]):
         """A draft that is kept while its ask is settled would be left behind."""
         self._kept = to_json(ask, draft)
 
+    def special(self) -> str:
+        """What is new, and how many are put off: the line at the top counts only the others."""
+        return " · ".join(filter(None, (super().special(), self.how_many_snoozed())))
+
     # The draft
 
     def enter(self, draft: Draft) -> None:

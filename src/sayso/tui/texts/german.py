@@ -100,15 +100,27 @@ class German(Texts):
     crowd_about = "Dieser Agent hat viele Fragen offen, darum sind sie hier eine Zeile. {key} zeigt jede einzeln."
     asked_in = "{client} in {project} auf {host}"
     answers_it = "antworten"
-    how_many_marked = "{n} markiert"
+    how_many_marked = "{n} markiert{hidden}"
     how_many_snoozed = "{n} zurückgestellt"
     only_snoozed = "nur die {n} zurückgestellten"
     empty_but_snoozed = "Keine Fragen außer denen, die Sie zurückgestellt haben. {key} zeigt sie."
     stands_snoozed = "zurück {when}"
     snoozed = "Zurückgestellt bis {when}; der Agent erfährt nichts davon. {key} zeigt, was zurückgestellt ist."
+    snoozed_many = (
+        "{n} zurückgestellt bis {when}; die Agenten erfahren nichts davon. {key} zeigt, was zurückgestellt ist."
+    )
+    snoozed_hidden = (
+        "{n} zurückgestellt bis {when}, davon {hidden} hier ausgeblendet; die Agenten erfahren nichts davon. "
+        "{key} zeigt, was zurückgestellt ist."
+    )
     not_snoozed = "Nicht zurückgestellt: {error}"
     wake_it = "in den Eingang zurückholen"
-    reject_marked = "{n} markierte ablehnen"
+    wake_marked = "{n} markierte{hidden} zurückholen"
+    snooze_marked = "{n} markierte{hidden} zurückstellen"
+    of_them_hidden = " ({n} ausgeblendet)"
+    mark_crowd = "diese {n} markieren"
+    marked_folded = "{n} markiert, davon {folded} in zugeklappten Zeilen."
+    reject_marked = "{n} markierte{hidden} ablehnen"
     deny_why = "mit Grund verweigern"
     one_line_below = "noch 1 Zeile"
     lines_below = "noch {n} Zeilen"
@@ -220,6 +232,11 @@ class German(Texts):
         "Manche Buchstaben hier werden von rechts gelesen: Ihr Terminal zeigt womöglich verkehrt herum, was zwischen "
         "ihnen steht. Die Seite von `sayso web` zeigt alles da, wo es geschrieben steht."
     )
+    edit_waits = (
+        "Sie haben eine Änderung begonnen, die hier noch nicht zu sehen ist · {edit} macht damit weiter · "
+        "{unedit} nimmt sie zurück · {deny} verweigert es"
+    )
+    edit_on = "weiter bearbeiten"
     edit_begun = "Sie haben begonnen, das zu ändern. {edit} macht damit weiter, {undo} nimmt es zurück."
     like_title = "Die Regel: was ohne Frage getan werden darf"
     like_session = "Für diese Sitzung: bis ihr Client endet, und in keiner Datei"
