@@ -952,3 +952,10 @@ def test_a_gate_that_waits_is_small_and_loads_neither_click_nor_an_event_loop(ho
     code = "import sys; import sayso.cli.gating; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"asyncio", "click", "ssl", "sayso.tui", "sayso.web"} & set(loaded)
+
+
+@pytest.mark.parametrize("words", [("gate", "nope"), ("gate",), ("gate", "--nope"), ("gate", "a", "b"), ("hook", "x")])
+def test_words_that_mean_nothing_to_a_hook_are_no_verdict_for_any_client(home: Home, words: tuple[str, ...]) -> None:
+    ran = home.run(*words, stdin=json.dumps(prompt(home)))
+    assert (ran.code, ran.out) == (0, "")
+    assert "Error" in ran.err

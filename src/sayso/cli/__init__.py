@@ -56,8 +56,10 @@ def _quick() -> Callable[[], int]:
             return _guard
         case ["hook"]:
             return _hand_over
-        case ["gate", _]:
+        case ["gate", word] if word[:1] != "-":
             return _gate
+        case ["gate" | "hook", *words] if not {"-h", "--help"}.intersection(words):
+            return _run_for_a_hook
         case [name, *_] if name in READERS:
             return _read
         case ["--version"]:
@@ -110,11 +112,17 @@ def _gate() -> int:
     from sayso.cli.gating import CLIENTS, run
 
     if sys.argv[2] not in CLIENTS:
-        return _run()
+        return _run_for_a_hook()
     run(sys.argv[2])
     sys.stderr.flush()
     # All is said and closed: taking apart what was imported would take longer than most verdicts.
     os._exit(0)
+
+
+def _run_for_a_hook() -> int:
+    """Some agents take an exit code of 2 from a hook for a no: words that mean nothing here are said, and are none."""
+    _run()
+    return 0
 
 
 def _read() -> int:
