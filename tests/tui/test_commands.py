@@ -13,6 +13,7 @@ from tests.tui.test_store_gone import put_back, take_away
 
 from sayso.asks.model import Asker
 from sayso.clock import now_ms
+from sayso.operations.operation import TO_BE_ASKED, NewOperation, new_id
 from sayso.tui.commandlist import OperationList
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +79,7 @@ async def test_a_command_is_stopped_once_the_person_has_said_that_it_is_meant(pl
         await anna.press("r")
         await anna.sees("> sleep 600")
         await anna.press("x")
-        await anna.sees("Stop bash?", "enter confirms", "esc goes back")
+        await anna.sees("Stop bash?", "$ sleep 600", "claude-code · shop · ", "enter confirms", "esc goes back")
         await anna.press("escape")
         await anna.sees_not("Stop bash?")
         assert works.desk.get(running.id).cancelled_by == ""
@@ -86,9 +87,22 @@ async def test_a_command_is_stopped_once_the_person_has_said_that_it_is_meant(pl
         await anna.sees("stopping")
         assert works.desk.get(running.id).cancelled_by == "anna in the terminal"
         works.end(running, reason="cancelled")
-        await anna.sees("cancelled")
+        await anna.sees("cancelled · ")
         await anna.press("x")
         await anna.sees("bash has ended already.")
+
+
+async def test_a_command_that_waits_for_a_say_so_stays_listed_when_it_is_stopped(place: Place, works: Works) -> None:
+    asker = Asker(client="claude-code", project="/home/ada/shop", host="buildbox")
+    new = NewOperation(id=new_id(), tool="bash", argv=("sleep", "600"), cwd="/home/ada/shop", asker=asker)
+    queued = works.desk.awaits(works.desk.open(new).id, TO_BE_ASKED)
+    async with place.inbox() as anna:
+        await anna.press("r")
+        await anna.sees("> sleep 600", "waits for your say-so")
+        await anna.press("x", "enter")
+        await anna.sees("bash is being stopped. It stays listed, with its output, as cancelled.", "cancelled · ")
+        await anna.sees_not("waits for your say-so")
+    assert works.desk.get(queued.id).cancelled_by == "anna in the terminal"
 
 
 async def test_a_sequence_shows_its_steps_and_what_the_newest_prints(place: Place, works: Works) -> None:

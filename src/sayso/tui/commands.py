@@ -37,6 +37,7 @@ _SHOWN_BYTES = 32_768
 """The most of a stream that is on the screen: its end."""
 _READ_BYTES = 1_000_000
 """The most of a stream that is given to the pager."""
+_LONGEST_WORDS = 300
 _LOOK_AFTER = 0.05
 _VIEWS = (STREAMS, *((stream,) for stream in STREAMS))
 _STDERR_SIGN = "! "
@@ -319,7 +320,7 @@ class CommandsScreen(SaysoScreen[None]):
         if operation.state.ended:
             self.say(texts.ended_already.format(tool=name))
             return
-        title, about = texts.stop_title.format(tool=name), texts.stop_about
+        title, about = texts.stop_title.format(tool=name), self._what_is_stopped(operation)
         if not await ask_whether(self, title=title, about=about):
             return
         by = f"{self.shared.config.person} in the {SURFACE}"
@@ -329,6 +330,14 @@ class CommandsScreen(SaysoScreen[None]):
             self.warn(texts.not_sent.format(error=self.shared.explained(error)))
         else:
             self.say(texts.stopping.format(tool=name))
+            self._look()
+
+    def _what_is_stopped(self, operation: Operation) -> str:
+        """Which of its kind: its words, who wanted it and where; and what stopping does."""
+        shared, words = self.shared, one_line(self._told.get(operation.id, ""), _LONGEST_WORDS)
+        who = (shared.wording.client(operation), shared.wording.project(operation), one_line(operation.host, 80))
+        where = " · ".join(part for part in who if part)
+        return "\n".join(filter(None, (f"$ {words}" if words else "", where, "", shared.texts.stop_about)))
 
 
 def _runs(snapshot: CommandSnapshot) -> bool:

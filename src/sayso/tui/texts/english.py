@@ -343,7 +343,7 @@ class Texts:
     output_elsewhere: str = "What it prints lies on the machine where it runs, {host}."
     stop_title: str = "Stop {tool}?"
     stop_about: str = "This ends it and every process it has started. Its output is kept, and the agent is told."
-    stopping: str = "{tool} is being stopped."
+    stopping: str = "{tool} is being stopped. It stays listed, with its output, as cancelled."
     ended_already: str = "{tool} has ended already."
 
     # Being told, copying, other programs

@@ -332,7 +332,7 @@ class German(Texts):
     stop_about = (
         "Der Befehl wird mit allen Prozessen beendet, die er gestartet hat. Seine Ausgabe bleibt; der Agent erfährt es."
     )
-    stopping = "{tool} wird beendet."
+    stopping = "{tool} wird beendet. Der Befehl bleibt mit seiner Ausgabe in der Liste, als abgebrochen."
     ended_already = "{tool} ist schon zu Ende."
     told_one = "{client} in {project} fragt"
     told_many = "{n} neue Fragen"
