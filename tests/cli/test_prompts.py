@@ -8,6 +8,7 @@ from tests.cli.pseudo_terminal import Terminal
 
 from sayso.asks.model import Answer, Option, Question, State
 from sayso.permissions.action import Action, ActionKind
+from sayso.records import replace
 
 CLEAN = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "make clean"}})
 SEND = "Send them?"
@@ -96,14 +97,39 @@ def test_an_answer_can_be_changed_on_the_way_and_in_the_review(home: Home) -> No
     with Terminal(home, "answer", ask.id) as terminal:
         terminal.reply("own words: ", "1")
         terminal.reply("y or n: ", "/b")
-        terminal.reply("own words: ", "2")
+        terminal.reply("own words (empty keeps it): ", "2")
         terminal.reply("y or n: ", "y")
         terminal.reply(SEND, "2")
-        terminal.reply("y or n: ", "n")
+        terminal.reply("y or n (empty keeps it): ", "n")
         terminal.reply(SEND, "what?")
         terminal.reply(SEND, "y")
         assert terminal.end() == 0
     assert home.answers(ask) == (Answer(question="1", chosen=("2",)), Answer(question="2", chosen=("no",)))
+
+
+def test_an_answer_that_one_goes_back_to_stands_until_there_is_another(home: Home) -> None:
+    ask = home.leave(text(id="1"), replace(several("Lint", "Types", id="2"), required=False), confirm(id="3"))
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.reply("an empty line ends it: ", "Because of\ntwo lines\n")
+        terminal.reply("(empty skips): ", "1, 2")
+        terminal.reply("y or n: ", "/b")
+        shown = terminal.expect("(empty keeps it, /s skips): ")
+        assert "Your answer so far:\n   Lint\n   Types" in shown.replace("\r", "")
+        terminal.type("/b")
+        assert "Because of\n   two lines" in terminal.expect("(empty keeps it): ").replace("\r", "")
+        terminal.type("")
+        terminal.reply("(empty keeps it, /s skips): ", "/s")
+        terminal.reply("y or n: ", "y")
+        terminal.reply(SEND, "3")
+        assert "Your answer so far:\n   Yes" in terminal.expect("y or n (empty keeps it): ").replace("\r", "")
+        terminal.type("")
+        terminal.reply(SEND, "y")
+        assert terminal.end() == 0
+    assert home.answers(ask) == (
+        Answer(question="1", text="Because of\ntwo lines"),
+        Answer(question="2"),
+        Answer(question="3", chosen=("yes",)),
+    )
 
 
 def test_the_whole_ask_can_be_rejected_with_a_reason(home: Home) -> None:
@@ -325,3 +351,22 @@ def test_the_plain_inbox_says_no_and_snoozes_too(home: Home) -> None:
         denied = home.ask_of(permission)
     assert [home.ask_of(ask).state for ask in asks] == [State.PENDING] * 2
     assert (denied.state.answerable, denied.outcome and denied.outcome.why) == (False, "-")
+
+
+def test_the_plain_inbox_says_that_something_is_settled_before_it_asks_why_not(home: Home) -> None:
+    ask, _ = home.leave(confirm("One?")), home.leave(confirm("Two?"))
+    with home.permission(CLEAN) as permission, Terminal(home, "--plain", TERM="xterm-256color") as terminal:
+        # What is waited for comes first.
+        terminal.expect("Which one, 1 to 3?")
+        assert home.run("answer", ask.id, "yes").code == 0
+        terminal.type("n 2")
+        told = terminal.expect("Which one, 1 to 2?")
+        assert "Already answered" in told
+        assert "Why?" not in told
+        assert home.run("deny", permission.id).code == 0
+        terminal.type("n 1")
+        told = terminal.expect("Which one, 1 to 1?")
+        assert "lready denied" in told
+        assert "Why?" not in told
+        terminal.type("q")
+        assert terminal.end() == 0

@@ -18,6 +18,9 @@ def test_a_snoozed_ask_is_counted_and_not_listed_until_it_is_put_back(home: Home
     assert "Which database?" not in listed.out
     assert "1 snoozed: sayso list --snoozed" in listed.err
     assert home.run("list", "--count").out.strip() == "1"
+    assert "You have snoozed it until " in home.run("show", ask.id).out
+    assert home.run("show", ask.id, "--json").data["snoozed_until"]
+    assert home.run("show", other.id, "--json").data["snoozed_until"] is None
     snoozed = home.run("list", "--snoozed")
     assert snoozed.out.splitlines()[0].split()[:3] == ["ID", "AGE", "BACK"]
     assert "Which database?" in snoozed.out

@@ -49,11 +49,17 @@ _HOW = {
 }
 
 
+_SKIPS = "/s"
+"""Leaves out what was answered and need not be."""
+_EMPTY_SKIPS, _EMPTY_KEEPS = mark(" (empty skips)"), mark(" (empty keeps it)")
+_EMPTY_KEEPS_OR_SKIP = mark(" (empty keeps it, /s skips)")
+
+
 def converse(ask: Ask, begun: Begun | None = None) -> Sequence[Answer] | Rejection | None:
     """The person's answers, their no, or None when they left it open. It goes on with what was begun, where each answer
     is kept."""
     _introduce(ask)
-    given = dict(begun.given) if begun else {}
+    given, before = dict(begun.given) if begun else {}, dict[str, Answer]()
     if given:
         put(flowing(tr("What you have answered before is kept; it is shown before anything is sent.")))
     while True:
@@ -63,16 +69,16 @@ def converse(ask: Ask, begun: Begun | None = None) -> Sequence[Answer] | Rejecti
                 "   "
                 + tr("More lines came after that answer was complete; they were dropped. To add them, go /b back.")
             )
-        step = _put_question(ask, number, question) if question else _review(ask, given)
+        step = _put_question(ask, number, question, before) if question else _review(ask, given)
         match step:
             case Answer():
                 given[step.question] = step
                 if begun:
                     begun.keep(step)
             case ChangeAnswer():
-                del given[step.question]
+                before[step.question] = given.pop(step.question)
             case Wish.BACK:
-                _take_back(ask, given, number)
+                before |= _take_back(ask, given, number)
             case Wish.SEND:
                 return list(given.values())
             case Wish.REJECT:
@@ -131,29 +137,40 @@ def _first_open(ask: Ask, given: Mapping[str, Answer]) -> tuple[int, Question | 
     return len(ask.questions) + 1, None
 
 
-def _take_back(ask: Ask, given: dict[str, Answer], number: int) -> None:
-    """Forget the answer before question `number`."""
-    if number > 1:
-        del given[ask.questions[number - 2].id]
+def _take_back(ask: Ask, given: dict[str, Answer], number: int) -> Mapping[str, Answer]:
+    """The answer before question `number`, which is no longer given."""
+    id = ask.questions[number - 2].id
+    return {id: given.pop(id)} if number > 1 else {}
 
 
-def _put_question(ask: Ask, number: int, question: Question) -> Step:
+def _put_question(ask: Ask, number: int, question: Question, before: Mapping[str, Answer]) -> Step:
+    """What the person wants here. An answer that they have gone back to stays unless they give another."""
     put(f"\n{question_block(number, question)}")
+    kept = before.get(question.id)
+    if kept:
+        put(f"   {tr('Your answer so far:')}")
+        put(textwrap.indent("\n".join(answer_lines(question, kept)), "   "))
     while True:
-        typed = _read(question)
+        typed = _read(question, kept)
         if isinstance(typed, Wish):
             return typed
+        if kept and not typed.strip():
+            return kept
+        if kept and not question.required and typed == _SKIPS:
+            return Answer(question=question.id)
         try:
             return _understood(ask, question, typed)
         except InvalidInput as error:
             put(flowing("\n".join(f"   {printable(translated(problem.text))}" for problem in error.problems)))
 
 
-def _read(question: Question) -> str | Wish:
+def _read(question: Question, kept: Answer | None) -> str | Wish:
     """A line; for a text all lines up to an empty one, so that a paste of several stays one answer."""
-    line = read_line(f"   {tr(_HOW[question.kind])}{'' if question.required else tr(' (empty skips)')}: ")
+    line = read_line(f"   {tr(_HOW[question.kind])}{tr(_what_empty_does(question, kept))}: ")
     if line is None:
         return Wish.LEAVE
+    if kept and not question.required and line.strip() == _SKIPS:
+        return _SKIPS
     if wish := _ANYWHERE.get(line.strip()):
         return wish
     if question.kind is not Kind.TEXT:
@@ -163,6 +180,12 @@ def _read(question: Question) -> str | Wish:
         lines.append(line)
         line = read_line("   ")
     return "\n".join(lines).rstrip()
+
+
+def _what_empty_does(question: Question, kept: Answer | None) -> str:
+    if kept:
+        return _EMPTY_KEEPS if question.required else _EMPTY_KEEPS_OR_SKIP
+    return "" if question.required else _EMPTY_SKIPS
 
 
 def _understood(ask: Ask, question: Question, typed: str) -> Answer:

@@ -98,8 +98,12 @@ def _settle(config: Config, asks: Sequence[Ask], typed: str) -> None:
 def _refuse(config: Config, ask: Ask) -> None:
     from sayso.cli.settling import Settling, what_happens
 
-    reason = read_line(tr("Why? The agent is told; empty for no reason: "))
-    if reason is None:
-        return
     with open_desks(config) as desks:
-        say(what_happens(Settling(desks, ask).reject(reason.strip())))
+        now = desks.asks.get(ask.id)
+        settling, reason = Settling(desks, now), None
+        if not now.state.answerable:
+            settling.reject("")  # raises what became of it, before the person thinks of a reason
+        else:
+            reason = read_line(tr("Why? The agent is told; empty for no reason: "))
+        if reason is not None:
+            say(what_happens(settling.reject(reason.strip())))

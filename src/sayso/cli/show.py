@@ -9,7 +9,9 @@ from sayso.cli.program import settings
 from sayso.cli.shared import complete_id
 from sayso.cli.terminal import bold, put, put_json, say
 from sayso.cli.texts import tr
+from sayso.clock import now_ms
 from sayso.desks import open_desks
+from sayso.text import iso_time
 
 
 @declared.reader()
@@ -34,6 +36,7 @@ def command(ask_id: str, with_events: bool, as_json: bool, save: str | None) -> 
         desks.asks.release_the_dead()
         ask = desks.asks.find(ask_id)
         events = desks.asks.events(ask.id) if with_events else []
+        back = next((each.until for each in desks.asks.snoozed(desks.config.person) if each.ask.id == ask.id), None)
         if save:
             from sayso.cli.saving import save_files  # few asks have any
 
@@ -47,14 +50,19 @@ def command(ask_id: str, with_events: bool, as_json: bool, save: str | None) -> 
     if as_json:
         from sayso.dialects.asks_as_data import ask_data, event_data
 
-        data = ask_data(ask)
+        data = {**ask_data(ask), "snoozed_until": iso_time(back)}
         put_json({**data, "events": [event_data(event) for event in events]} if with_events else data)
     else:
-        _put_readable(ask, events)
+        _put_readable(ask, events, back)
 
 
-def _put_readable(ask: Ask, events: list[Event]) -> None:
+def _put_readable(ask: Ask, events: list[Event], back: int | None) -> None:
     put(described(ask))
+    if back is not None:
+        from sayso.moments import local, told
+
+        when = told(local(back), local(now_ms()))
+        put(tr("You have snoozed it until {when}. Put it back: sayso snooze {id} --end", when=when, id=ask.id[:8]))
     if events:
         put("\n".join(["", bold(tr("Events")), *(f"  {event_line(event)}" for event in events)]))
     if ask.state.answerable and ask.wanted is not None:
