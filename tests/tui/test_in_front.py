@@ -19,8 +19,9 @@ IN_FRONT = ["f1", "ctrl+p", "X", "h", "a", "r", "enter"]
 
 async def go_and_come_back(place: Place, anna: Person, key: str, gone: Held, other: Held) -> None:
     """Something else is in front while the ask at the cursor is withdrawn, and is left again."""
-    inbox = anna.app.screen
-    assert isinstance(inbox, InboxScreen)
+    found = anna.app.screen
+    assert isinstance(found, InboxScreen)
+    inbox: InboxScreen = found
     await anna.press(key)
     await until(lambda: anna.app.screen is not inbox and anna.app.screen.is_mounted, anna.screen)
     place.desk.cancel(gone.ask.id, anna.app.shared.settler)

@@ -116,7 +116,9 @@ async def test_who_quits_is_told_first_what_is_not_saved_and_leaves_it_by_quitti
         await anna.sees("The store has been unreachable since")
         await anna.type("billing")
         await anna.press("ctrl+q")
-        await anna.sees("Not quit yet, because this is not saved: What should the service be called?")
+        await anna.sees(
+            "Not quit yet, because something is not saved.", "It is for: What should the service be called?"
+        )
         await anna.press_after(0.2, "ctrl+q")
         assert anna.app.is_running, "a held key is no second one"
         await anna.press("ctrl+q")
@@ -141,7 +143,7 @@ async def test_an_answer_that_cannot_be_sent_keeps_its_person_from_quitting_unti
             full.setattr(AskDesk, "answer", no_space)
             full.setattr(AskDesk, "keep_draft", no_space)
             await anna.press("2", "q")
-            await anna.sees("Not quit yet, because this is not saved: First?", "Blue: sent in")
+            await anna.sees("Not quit yet, because something is not saved.", "It is for: First?", "Blue: sent in")
             assert anna.app.is_running
         await anna.press("q")
         assert not anna.app.is_running

@@ -234,7 +234,7 @@ def test_what_is_lost_by_quitting_without_a_store_is_named_before_and_after(plac
         anna.type("orders-api")
         anna.sees("orders-api")
         anna.keys("C-q")
-        anna.sees("Not quit yet, because this is not saved")
+        anna.sees("Not quit yet, because something is not saved.")
         anna.keys("C-q")
         assert anna.ended() == 7
         told = anna.tmux("capture-pane", "-p", "-S", "-10")

@@ -282,8 +282,8 @@ class Texts:
     confirm: str = "{key} confirms"
     go_back: str = "{key} goes back"
     quit_loses: str = (
-        "Not quit yet, because this is not saved: {what}. Saving it is tried again every second. To quit all the same "
-        "and lose it, press the key once more."
+        "Not quit yet, because something is not saved. Saving it is tried again every second. To quit all the same and "
+        "lose it, press the key once more. It is for: {what}"
     )
     lost: str = "Lost, because it could not be saved: {what}"
     not_sent_but_kept: str = "Not sent, but kept as a draft: {what}"

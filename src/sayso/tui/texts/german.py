@@ -275,8 +275,8 @@ class German(Texts):
     confirm = "{key} bestätigt"
     go_back = "{key} geht zurück"
     quit_loses = (
-        "Noch nicht beendet, denn das ist nicht gespeichert: {what}. Es wird jede Sekunde wieder versucht. Um trotzdem "
-        "zu beenden und es zu verlieren, die Taste noch einmal drücken."
+        "Noch nicht beendet, denn etwas ist nicht gespeichert. Es wird jede Sekunde wieder versucht. Um trotzdem zu "
+        "beenden und es zu verlieren, die Taste noch einmal drücken. Es gehört zu: {what}"
     )
     lost = "Verloren, weil es nicht gespeichert werden konnte: {what}"
     not_sent_but_kept = "Nicht gesendet, aber als Entwurf erhalten: {what}"
