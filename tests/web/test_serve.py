@@ -50,6 +50,9 @@ def test_junk_after_a_request_ends_the_connection_and_is_no_fault_in_the_log() -
         with line_to(house) as line:
             line.sendall(f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n{JUNK.decode()}".encode())
             after_the_answer = heard(line)
+        with line_to(house) as line:
+            line.sendall(HEALTH + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+            assert heard(line).startswith(b"HTTP/1.1 200")
         assert house.web.stop() == 0
         assert before_the_answer.startswith(b"HTTP/1.1 400")
         assert before_the_answer.count(b"HTTP/1.1") == 1
@@ -59,6 +62,7 @@ def test_junk_after_a_request_ends_the_connection_and_is_no_fault_in_the_log() -
         assert "Invalid HTTP request received." in house.web.said
         assert "Traceback" not in house.web.said
         assert "Fatal error" not in house.web.said
+        assert "upgrade" not in house.web.said
 
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"

@@ -188,6 +188,9 @@ class HttpConnection(HttpToolsProtocol):
             # What follows would be of another protocol, which we do not speak.
             self._is_over, self.cycle.keep_alive = True, False
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """It is answered all the same: nobody has to be told, nor advised what to install."""
+
     def on_response_complete(self) -> None:
         self._when_lost = None
         if self.pipeline:
