@@ -410,6 +410,16 @@ def test_what_runs_elsewhere_or_with_words_that_are_filled_in_is_another_program
     assert effect(f"[[rule]]\nallow = {[f'Bash({each})' for each in patterns]}", f"Bash({line})") == "ask"
 
 
+def test_what_follows_a_change_to_a_folder_that_is_named_is_looked_at_from_there() -> None:
+    rules = "[[rule]]\nallow = ['Bash(cd *)', 'Bash(npm test)', 'Bash(cat *)', 'Bash(cp *)']\n"
+    rules += "[[rule]]\ndeny = ['Read(src/key)']\n[[rule]]\nask = ['Edit(infra/**)']"
+    asked = ("cd src && cat key", "cd src/x && cat ../key", "cd $X && cat a", "cd - && npm test", "cd infra && cp a b")
+    assert effect(rules, "Bash(cd src && npm test)") == "allow"
+    assert effect(rules, "Bash(cd src && cat other)") == "allow"
+    for line in asked:
+        assert effect(rules, f"Bash({line})") == "ask", line
+
+
 def test_what_find_comes_to_may_be_read_by_what_is_known_to_only_read() -> None:
     rules = "[[rule]]\nallow = ['Bash(find *)', 'Bash(grep *)', 'Bash(wc *)', 'Bash(cp *)']"
     lines = [

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ PROGRAMS = (
 SHELLS = {"bash": ("--norc", "--noprofile", "-c"), "zsh": ("-f", "-c")}
 """Those that agents' clients run lines in, as far as they are there."""
 NOTE = """#!/bin/sh
-printf '%s\\0' "$0" "$@" '' >> "$NOTED"
+printf '%s\\0' "$#" "$0" "$@" >> "$NOTED"
 """
 PIECES = [
     *("git status", "ls", "cat x", "echo hi", "rm x", "curl x", "git push", "sh", "evil", "head -5", "npm test", "pwd"),
@@ -74,7 +75,9 @@ def run_by(shell: str, line: str, folder: Path) -> list[tuple[str, ...]]:
         check=False,
     )
     told = noted.read_bytes().decode(errors="replace") if noted.exists() else ""
-    calls = [tuple(call.split("\0")) for call in told.split("\0\0")[:-1]]
+    words, calls = iter(told.split("\0")[:-1]), list[tuple[str, ...]]()
+    for count in words:
+        calls.append(tuple(islice(words, int(count) + 1)))
     return [(name.removeprefix(f"{folder}/"), *words) for name, *words in calls]
 
 

@@ -52,8 +52,8 @@ def is_protected(path: UsedPath, guarded: Sequence[str]) -> bool:
 
 
 def may_come_to_protected(word: str) -> bool:
-    """Whether the shell may make a protected name of it."""
-    starred = [part.lower() for part in re.split("[/=:]", word) if set(part) & set("*?[")]
+    """Whether the shell, or a program, may make a protected name of it."""
+    starred = [part.lower() for part in re.split("[/=:@()!^,;<>\"']", word) if set(part) & set("*?[")]
     if UNKNOWN in word or OPENED.search(word) or _LONG_GLUED.match(word):
         return True
     return any(fnmatchcase(name, part) for part in starred for name in _PARTS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from sayso.records import record
@@ -41,7 +41,7 @@ _SIGNS = named("; & && || | |& ( ) { } ! if then elif else fi while until for in
 _RESERVED = named("if then elif else fi case esac for select while until do done in function coproc { } [[ ]] !")
 _CHANGING = named(
     "eval source . alias unalias enable hash trap set shopt export declare typeset local readonly unset let bind "
-    "complete compgen mapfile readarray read getopts fc history coproc"
+    "emulate complete compgen mapfile readarray read getopts fc history coproc"
 )
 """What changes the meaning of later words, or runs a text that is not looked at here."""
 _HARMLESS = (
@@ -60,8 +60,8 @@ _NAME = re.compile(r"[A-Za-z0-9_./+:@%~^,\[\]-]+")
 _HIDDEN_OPTION = re.compile(r"-[^=]*\$")
 _STARRED_OPTION = re.compile(r"[*?\[]|-[^=]*[*?\[]")
 _STARRED_IN_ZSH = re.compile(r"(?<!\\)\^.*|(?:\\.|[^\\])#+")
-_REVISION = re.compile(r"(?:[\w./-]*/)?(?:HEAD|@|[0-9a-f]{7,40})(?:\^\d*|~\d*)+")
-"""What git knows, and no file is called so."""
+_REVISION = re.compile(r"(?:(?:HEAD|@|[0-9a-f]{7,40})(?:[\^~]\d*)*(?:\.{2,3}(?!$))?){1,2}(?::[\w./-]*)?")
+"""What git knows. Such a zsh looks for files whose names begin so."""
 _CALCULATED = re.compile(rf"\A[^\[]*\[.*(?:`|\$[({{])|\$\{{?\w+\}}?[\[:]|(?:\$[?$]|{UNKNOWN}\w*)\[", re.DOTALL)
 """What zsh, but no other shell, may take for a sum, and run what is in its brackets, or for a part of a variable. In
 `"$x[i]"` the sum is what `i` holds."""
@@ -100,7 +100,7 @@ def taken_apart(line: str) -> ShellLine:
         forms=tuple(dict.fromkeys(found.forms)),
         doubts=tuple(dict.fromkeys(found.doubts)),
         starred=tuple(dict.fromkeys(found.starred)),
-        hides_paths=found.hides_paths or bool(moves),
+        hides_paths=found.hides_paths,
         moves=moves,
         reads_below=any(map(wrappers.reads_below, found.commands)),
     )
@@ -252,7 +252,7 @@ class _Walk:
         if not all(word.is_certain for word in words):
             self._doubt("it has words that only the shell will know")
         self._found.hides_paths |= any(word.globs or UNKNOWN in word.text for word in words) and (
-            words[0].text not in wrappers.WITHOUT_FILES
+            words[0].text not in wrappers.WITHOUT_CONTENTS
         )
         _command(tuple(word.text for word in words), self._found, self._depth)
 
@@ -326,10 +326,21 @@ class _Walk:
             if child.type == "string_content":
                 continue
             told += self._literal(self._source[at : child.start_byte])
-            told += _text(child) if _STEADY_IN_QUOTES.fullmatch(_text(child)) else self._word(child).text
+            told += self._filled_in(child)
             at = child.end_byte
         told += self._literal(self._source[at : node.end_byte - 1])
         return _Word(text=told)
+
+    def _filled_in(self, child: Node) -> str:
+        text = _text(child)
+        if _STEADY_IN_QUOTES.fullmatch(text):
+            return text
+        here = _text_of_here_document(text)
+        if here is None:
+            return self._word(child).text
+        self._see(here)
+        self._found.forms.append(("cat",))
+        return here
 
     def _literal(self, source: bytes) -> str:
         text = source.decode(errors="replace")
@@ -446,6 +457,26 @@ def _joined(words: Iterable[_Word]) -> _Word:
         loose=any(part.loose for part in parts),
         globs=any(part.globs for part in parts),
     )
+
+
+def _text_of_here_document(substitution: str) -> str | None:
+    """What `$(cat <<'END'` and some lines come to, as agents write the messages of commits: these lines. None where a
+    shell might find the end of that elsewhere: bash 3 looks for it by signs and quotes alone."""
+    first, *lines = substitution.split("\n")
+    found = re.fullmatch(r"\$\(cat[ \t]+<<[ \t]*'(\w+)'[ \t]*", first)
+    body = "\n".join(lines[:-2])
+    if not found or lines[-2:-1] != [found[1]] or lines[-1].strip(" \t") != ")" or found[1] in lines[:-2]:
+        return None
+    without_comments = re.sub(r"(?m)(?:^|(?<=[ \t]))#.*$", "", body)
+    if set(body) & set('"`$\\') or not (_is_in_pairs(body) and _is_in_pairs(without_comments)):
+        return None
+    return body.rstrip("\n")
+
+
+def _is_in_pairs(text: str) -> bool:
+    """Whether each bracket and quote in it has its other half."""
+    depths = list(accumulate({"(": 1, ")": -1}.get(each, 0) for each in text))
+    return text.count("'") % 2 == 0 and min(depths, default=0) == 0 and depths[-1:] in ([], [0])
 
 
 def _text(node: Node) -> str:

@@ -16,7 +16,7 @@ from sayso.records import record, replace
 from sayso.rules.protected import MAY_BE_PROTECTED, OPENED, PROTECTED, is_protected, may_come_to_protected
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
-from sayso.rules.wrappers import only_reads
+from sayso.rules.wrappers import looks_for_names, only_reads
 
 PlainAction = Mapping[str, Any]
 """`kind`, `tool`, `folder` and `data` of an action."""
@@ -107,17 +107,21 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     if not isinstance(line, str):
         return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
     found = taken_apart(line)
-    away = bool(found.moves) or ground.project not in ("", folder)
+    # Wherever in it a line changes to, patterns are about the project.
+    ground = replace(ground, project=ground.project or folder)
+    away = bool(found.moves) or ground.project != folder
     if away and any(map(_is_relative_program, found.commands)):
         doubts.append("its program is found from a folder that is not the project")
     places = _places(found.moves, folder, ground)
     uses_git = any(words[0].rpartition("/")[2] == "git" for words in found.commands)
     if uses_git and (not places or any(map(ground.poses_as_repository, places))):
         doubts.append("git may take a folder there for a repository, with settings of its own")
+    # From where git means some names.
+    top = {ground.project} if uses_git else set[str]()
     changing = [words for words in found.commands if not only_reads(words)]
     changing += [("", *found.starred)] if changing else []
     changed = _like_paths(changing, folder)
-    if any(is_protected(path, ground.guarded) for path in _ways(changed, places or {folder}, ground)):
+    if any(is_protected(path, ground.guarded) for path in _ways(changed, {*(places or {folder}), *top}, ground)):
         doubts.append(PROTECTED)
     elsewhere = changing and not places
     unseen = any(may_come_to_protected(word) for words in changing for word in words[1:])
@@ -128,8 +132,11 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
         strict_names=names,
         commands=found.commands,
         forms=found.forms,
-        mentioned=tuple(_ways(_like_paths(found.commands, folder), {folder}, ground)),
-        hides_paths=found.hides_paths or any(OPENED.search(word) for words in found.commands for word in words[1:]),
+        mentioned=tuple(_ways(_like_paths(found.commands, folder), {*(places or {folder}), *top}, ground)),
+        hides_paths=found.hides_paths
+        or not places
+        or any(map(looks_for_names, found.commands))
+        or any(OPENED.search(word) for words in found.commands for word in words[1:]),
         reads_below=found.reads_below,
         is_plain=_is_plain(line, found.commands),
         doubts=(*doubts, *found.doubts),
@@ -189,7 +196,12 @@ def _filled_in(word: str, folder: str) -> str:
 
 
 def _parts(word: str) -> list[str]:
-    return [word, *re.split("[=@:]", word)[1:]]
+    pathspec = _PATHSPEC.match(word)
+    return [word, *([word[pathspec.end() :]] if pathspec else []), *re.split("[=@:<>,;\"']", word)[1:]]
+
+
+_PATHSPEC = re.compile(r":(?:\([^)]*\)|[!^/]+)")
+"""How git is told from where a name is meant, and how."""
 
 
 def _glued(word: str) -> list[str]:

@@ -6,7 +6,8 @@ Also options by which programs that seem harmless run others or write files.
 from __future__ import annotations
 
 import re
-from itertools import dropwhile, takewhile
+from collections.abc import Iterator
+from itertools import dropwhile, pairwise, takewhile
 
 from sayso.records import record, replace
 from sayso.rules.use import Command
@@ -49,7 +50,11 @@ def _inside(name: str, words: Command) -> Inside:
     if name in _TRANSPARENT:
         return _transparent(name, words)
     if name in _RUNNERS or name in _LATER:
-        return Inside(possible=tuple(words[place:] for place in range(1, min(len(words), _MOST_TRIED))))
+        return Inside(possible=_tails(words))
+    if " ".join((name, *words[1:2])) in _RUN_BY_SECOND:
+        return Inside(possible=_tails(words[1:]))
+    if name == "git":
+        return Inside(possible=tuple(_by_git(words)))
     if name in _SHELLS:
         return _shell(words)
     match name:
@@ -92,18 +97,39 @@ _RUNNERS = named(
     "systemd-run watch parallel script strace ltrace flock busybox toybox entr npx caffeinate arch setarch linux32 "
     "linux64 i386 x86_64 chrt taskset numactl prlimit cpulimit unbuffer valgrind hyperfine screen tmux xvfb-run "
     "dbus-run-session fakeroot proot firejail bwrap torsocks proxychains proxychains4 rlwrap chronic watchexec "
-    "nodemon concurrently gtimeout gnice gnohup gtime gstdbuf genv gxargs noglob nocorrect repeat sched -"
+    "nodemon concurrently gtimeout gnice gnohup gtime gstdbuf genv gxargs noglob nocorrect repeat sched - emulate "
+    "zargs eatmydata faketime perf nix-shell start-stop-daemon tini dumb-init direnv mise asdf rbenv pyenv nodenv "
+    "conda mamba micromamba op aws-vault doppler dotenv dotenvx infisical cross-env env-cmd uvx pipx bunx pnpx"
 )
 """Programs, and words before programs, that run others with other rights, elsewhere, again or read otherwise. A rule
 that allows what is run does not allow that: it has to name the one that runs it."""
-_LATER = named("trap coproc")
-"""Words of the shell that keep a line for later, or beside."""
+_LATER = named("trap coproc jobs")
+"""Words of the shell that run a line later, or beside."""
 
 _SPAN = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _MOST_TRIED = 20
 _OTHER_GRAMMAR = named("fish csh tcsh mksh pdksh oksh lksh yash posh bosh elvish nu xonsh rc es")
 """Shells to which quotes may mean something else, so that what is a word to us may be a command to them."""
 _SHELLS = named("sh bash dash zsh ksh ash rbash rksh rzsh") | _OTHER_GRAMMAR
+
+
+def _tails(words: Command) -> tuple[Command, ...]:
+    """Its words from each on but the first: where what it runs begins, its options decide."""
+    return tuple(words[place:] for place in range(1, min(len(words), _MOST_TRIED)))
+
+
+def _by_git(words: Command) -> Iterator[Command]:
+    """What git may be told to run: in a setting, behind an option, or after some of its subcommands."""
+    for place, word in enumerate(words[1:_MOST_TRIED], start=1):
+        before, value = words[place - 1], word.partition("=")[2] or word
+        if found := _ALIAS_FOR_SHELL.fullmatch(word):
+            yield (found[1],)
+        elif before in ("-c", "-x", "--exec", "--extcmd") or word.startswith(("--exec=", "--extcmd=")):
+            yield (value,)
+        elif word.startswith("-x") and "rebase" in words:
+            yield (word[2:],)
+        if word in _GIT_RUNS:
+            yield from _tails(words[place:])
 
 
 def _transparent(name: str, words: Command) -> Inside:
@@ -350,6 +376,9 @@ _NAMED_SECOND = frozenset(
     for word in words.split()
 )
 """The same one word later."""
+_RUN_BY_SECOND = _NAMED_SECOND - frozenset(each for each in _NAMED_SECOND if each.startswith("git "))
+_GIT_RUNS = named("bisect submodule filter-branch for-each-repo")
+_ALIAS_FOR_SHELL = re.compile(r"(?:[\w.-]+=)?!(.+)", re.DOTALL)
 _SAME_BELOW = {
     **dict.fromkeys((f"{program} {word}" for program in ("docker", "podman") for word in _OF_DOCKER), 2),
     "yarn workspace": 3,
@@ -410,6 +439,7 @@ def _run_by(name: str, words: Command) -> Command:
 _STRANGE = {
     **dict.fromkeys(("make", "gmake"), r"\w+[:+?!]*=.*"),
     "cargo": r"\+.*",
+    "curl": r"--expand-.*",
     "git": r"ext::.*",
     "git diff": r"/.*|~.*|\$.*|(?:.*/)?\.\.(?:/.*)?",
     **dict.fromkeys(
@@ -529,9 +559,9 @@ def without_git_options(words: Command) -> tuple[Command, ...]:
 
 # Reading
 
-WITHOUT_FILES = named("echo printf true false : pwd")
-"""Whatever their words are, they open no file."""
-_READERS = named("cat head tail wc ls stat grep egrep fgrep rg find diff cmp date") | WITHOUT_FILES
+WITHOUT_CONTENTS = named("echo printf true false : pwd ls")
+"""Whatever their words are, they show of files their names at most."""
+_READERS = named("cat head tail wc stat grep egrep fgrep rg find diff cmp date") | WITHOUT_CONTENTS
 _GIT_READERS = named("status log show diff blame grep ls-files")
 
 
@@ -542,13 +572,14 @@ def only_reads(words: Command) -> bool:
     return bool(reads) and not runs_others and not risky_options(words)
 
 
-_READ_BELOW = named("rg ag ack tar bsdtar zip 7z rsync scp cpio")
+_READ_BELOW = named("rg ag ack rgrep ugrep tar bsdtar zip 7z rsync scp cpio")
 _BELOW_BY_OPTION = {
-    "grep": "-r -R -d --recursive --dereference-recursive --directories",
-    "egrep": "-r -R -d --recursive --dereference-recursive --directories",
-    "fgrep": "-r -R -d --recursive --dereference-recursive --directories",
+    **dict.fromkeys(
+        named("grep egrep fgrep zgrep bzgrep xzgrep zstdgrep pcregrep pcre2grep"),
+        "-r -R -d --recursive --dereference-recursive --directories",
+    ),
     "find": "-exec -execdir -ok -okdir",
-    "diff": "-r --recursive",
+    "diff": "-r --recursive -N --new-file --unidirectional-new-file --from-file --to-file",
     "cp": "-r -R -a --recursive --archive",
     "wc": "--files0-from",
     "sort": "--files0-from",
@@ -556,10 +587,30 @@ _BELOW_BY_OPTION = {
 }
 
 
+_MAY_BE_FOLDER = re.compile(r"(?!-)(?:.*/)?(?:\.{0,2}|[^./]*(?:\.d)?)", re.DOTALL)
+
+
+def looks_for_names(words: Command) -> bool:
+    """Whether a program may take a word for a pattern of names that the shell has left as it is."""
+    name = words[0].rpartition("/")[2]
+    if name == "curl":
+        return any(set(word) & set("{[") for word in words[1:])
+    if name != "git":
+        return False
+    told = (word for before, word in pairwise(words[1:]) if not _TEXT_FOR_GIT.fullmatch(before))
+    return any(set(word) & set("*?[") for word in told if not word.startswith("-"))
+
+
+_TEXT_FOR_GIT = re.compile(r"-\w*[mSGLFCcsD]|--(?:message|grep|author|format|pretty|since|until|date|trailer)")
+"""Options of git after which comes what is no file."""
+
+
 def reads_below(words: Command) -> bool:
     """Whether a command reads what is in folders, or in files that are named elsewhere."""
     name = words[0].rpartition("/")[2]
     if name == "git":
         return words[1:2] in (("grep",), ("archive",))
+    if name in ("diff", "zdiff") and any(map(_MAY_BE_FOLDER.fullmatch, words[1:])):
+        return True
     told = _BELOW_BY_OPTION.get(name, "").split()
     return name in _READ_BELOW or any(_is_option(word, option) for word in words[1:] for option in told)
