@@ -665,7 +665,8 @@ def test_what_looks_after_a_verdict_is_small_keeps_nobody_waiting_and_ends_with_
         status = Path(f"/proc/{left}/status").read_text()
         rss = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
         assert rss < 25 * 1024
-        assert not {os.readlink(f"/proc/{left}/fd/{number}") for number in (0, 1, 2)} - {os.devnull}
+        ends = [Path(f"/proc/{left}/fd/{number}") for number in (0, 1, 2)]
+        until(lambda: {os.readlink(end) for end in ends} == {os.devnull}, "it to hold nothing of its client's")
     until(lambda: not of_home(home), "it to end with the client")
     assert home.ask_of(ask).state is State.ANSWERED
 

@@ -270,6 +270,14 @@ def test_codexs_question_about_hooks_is_explained_before_it_comes_and_doctor_kno
     assert "what Codex asks in its terminal stands in your inbox too" in home.run("doctor").out
 
 
+def test_that_opencode_asks_about_hardly_anything_is_said_before_somebody_believes_that_all_is_asked(
+    home: Home,
+) -> None:
+    said = home.run("install", "opencode", "--approvals").err
+    assert '"permission": {"*": "ask"}' in said
+    assert '"permission"' not in home.run("install", "copilot", "--approvals").err
+
+
 def test_every_client_is_listed_with_what_it_has_here(home: Home) -> None:
     assert home.run("install", "qwen", "--approvals").code == 0
     found = {client.pop("client"): client for client in home.run("install", "--list", "--json").data["clients"]}

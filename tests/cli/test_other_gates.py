@@ -51,6 +51,19 @@ def event(client: str, folder: Path, tool: str, given: Json) -> Json:
     return {"hook_event_name": "PermissionRequest", "session_id": "s-1", "cwd": str(folder), **called}
 
 
+def change(source: str, target: str) -> Json:
+    """What Copilot CLI hands over for whatever changes a file."""
+    file = source if target == "/dev/null" else target
+    return {"file_path": file, "diff": f"\n{diff(source, target)}\n"}
+
+
+def diff(source: str, target: str) -> str:
+    made = (
+        "create file mode 100644\nindex 0000000..0000000" if source == "/dev/null" else "index 0000000..0000000 100644"
+    )
+    return f"diff --git a{source} b{target}\n{made}\n--- a{source}\n+++ b{target}\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO"
+
+
 SHELL = {"copilot": "bash", "opencode": "bash", "qwen": "run_shell_command"}
 
 
@@ -95,9 +108,35 @@ def waiting(home: Home, client: str, asked: Json) -> Iterator[Gate]:
     ("client", "tool", "given", "known_as", "known"),
     [
         ("copilot", "bash", {"command": "ls"}, "Bash", {"command": "ls"}),
-        ("copilot", "edit", {"file_path": "/p/a", "diff": "+b"}, "Edit", {"file_path": "/p/a", "diff": "+b"}),
+        ("copilot", "edit", change("/p/a", "/p/a"), "Edit", {"file_path": "/p/a", "diff": diff("/p/a", "/p/a")}),
+        (
+            *("copilot", "edit", change("/dev/null", "/p/a")),
+            *("Write", {"file_path": "/p/a", "diff": diff("/dev/null", "/p/a")}),
+        ),
+        (
+            *("copilot", "edit", change("/p/a", "/dev/null")),
+            *("Edit", {"file_path": "/p/a", "diff": diff("/p/a", "/dev/null")}),
+        ),
+        (
+            *("copilot", "edit", change("/p/a", "/p/b")),
+            *("apply_patch", {"changes": [{"path": "/p/a", "move_path": "/p/b"}], "diff": diff("/p/a", "/p/b")}),
+        ),
+        # Where it is not certain which files it means, none is named as the one.
+        (
+            *("copilot", "edit", {"file_path": "/p/a", "diff": diff("/p/b", "/p/c")}),
+            *("apply_patch", {"path": "/p/a", "diff": diff("/p/b", "/p/c")}),
+        ),
+        (
+            *("copilot", "edit", {"file_path": "/p/a", "diff": "+b"}),
+            *("apply_patch", {"path": "/p/a", "diff": "+b"}),
+        ),
         ("copilot", "github-create_issue", {"title": "x"}, "github-create_issue", {"title": "x"}),
         ("qwen", "run_shell_command", {"command": "ls", "directory": "/"}, "Bash", {"command": "ls", "directory": "/"}),
+        (
+            *("qwen", "run_shell_command", {"command": "ls", "directory": "/p/x/..", "is_background": True}),
+            *("Bash", {"command": "ls", "run_in_background": True}),
+        ),
+        ("opencode", "bash", {"command": "ls", "workdir": "."}, "Bash", {"command": "ls"}),
         ("qwen", "write_file", {"file_path": "/a", "content": "b"}, "Write", {"file_path": "/a", "content": "b"}),
         ("qwen", "mcp__files__read", {"path": "a"}, "mcp__files__read", {"path": "a"}),
         (
@@ -279,6 +318,8 @@ def rules(home: Home, text: str) -> None:
 
 
 FILE_TOOLS: list[tuple[str, str, Json]] = [
+    ("copilot", "edit", change("{}", "{}")),
+    ("copilot", "edit", change("/dev/null", "{}")),
     ("copilot", "create", {"path": "{}", "file_text": "x"}),
     ("copilot", "view", {"path": "{}"}),
     ("copilot", "str_replace_editor", {"command": "str_replace", "path": "{}", "old_str": "a", "new_str": "b"}),
@@ -317,6 +358,28 @@ def test_no_rule_lets_a_clients_own_tool_change_what_others_run(
     hook = home.project / ".git" / "hooks" / "pre-commit"
     with waiting(home, client, event(client, home.project, tool, naming(given, hook))) as gate:
         assert "run by other programs" in str((gate.ask.wanted or {}).get("rules_say"))
+
+
+@pytest.mark.parametrize("allowed", ["*", "Edit(src/**)"])
+def test_what_copilot_moves_is_looked_at_where_it_was_and_where_it_comes_to(home: Home, allowed: str) -> None:
+    rules(home, f'[[rule]]\ndeny = ["Edit(infra/**)"]\nbecause = "Ours."\n\n[[rule]]\nallow = ["{allowed}"]\n')
+    assert home.run("away").code == 0
+    for source, target in (("infra/main.tf", "src/a.tf"), ("src/a.tf", "infra/main.tf")):
+        moved = event("copilot", home.project, "edit", change(*(str(home.project / each) for each in (source, target))))
+        assert "Ours." in home.run("gate", "copilot", stdin=json.dumps(moved)).out
+    asked = change(str(home.project / "AGENTS.md"), str(home.project / "src" / "a.txt"))
+    with waiting(home, "copilot", event("copilot", home.project, "edit", asked)) as gate:
+        assert gate.ask.title == "Allow apply_patch: AGENTS.md → src/a.txt?"
+
+
+def test_what_opencode_says_that_a_patch_would_change_is_shown(home: Home) -> None:
+    assert home.run("away").code == 0
+    asked = event("opencode", home.project, "apply_patch", {"patchText": PATCH})
+    asked["properties"]["metadata"] = {"filepath": "a.txt", "diff": "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-gone\n+b\n"}
+    with waiting(home, "opencode", asked) as gate:
+        shown = home.run("show", gate.ask.id).out
+    assert "-gone" in shown
+    assert "Compared with" in shown
 
 
 def test_an_agent_does_not_leave_the_rules_of_its_project_by_a_repository_of_its_own(home: Home) -> None:

@@ -353,6 +353,14 @@ def _say_when_prompts_come(targets: Sequence[Target]) -> None:
                 command=target.gate.told_to_ask,
             )
             say(flowing(text))
+        if target.gate and target.gate.setting_to_ask:
+            text = tr(
+                "What {client} does not ask does not come to your inbox, and no rule of yours holds for it. It edits "
+                "files and runs commands without asking, unless its settings say: {setting}",
+                client=target.title,
+                setting=target.gate.setting_to_ask,
+            )
+            say(flowing(text))
         if target.gate and target.gate.asks_for_trust:
             text = tr(
                 '{client} runs no hook before you have agreed. When it next starts it says "Hooks need review": choose '

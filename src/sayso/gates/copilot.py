@@ -7,11 +7,13 @@ and is missing in `copilot -p`, and before its own rules, so that an allow of ou
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sayso.clients import RUN_VARIABLE
+from sayso.dialects import approve
 from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
 from sayso.gates.hook_words import PATCH, behavior, own_tools, permission
@@ -31,6 +33,12 @@ _SAME = {
     "web_fetch": "WebFetch",
     "web_search": "WebSearch",
 }
+_CHANGE = re.compile(
+    r"diff --git a(?P<old>[^\n]+) b(?P<new>[^\n]+)\n(?P<more>(?:[a-z][^\n]*\n)*)"
+    r"--- a(?P<source>[^\n]+)\n\+\+\+ b(?P<target>[^\n]+)\n@@"
+)
+"""How the diff of a change begins: with the whole paths of the file before and after it."""
+_NOTHING = "/dev/null"
 _EDITOR = "str_replace_editor"
 """One tool that reads or changes a file, as its `command` says."""
 _HEADLESS = ("-p", "--prompt")
@@ -55,7 +63,7 @@ class Copilot:
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
         is_headless = _is_headless(command_line(os.getppid()))
         return Prompt(
-            permission=_wanted(event.get("toolName"), event.get("toolInput")),
+            permission=_wanted(event.get("toolName"), event.get("toolInput"), str(event.get("cwd") or ".")),
             session=str(event.get("sessionId") or ""),
             version="",
             process=0,
@@ -70,9 +78,26 @@ class Copilot:
         return behavior(verdict)
 
 
-def _wanted(tool: object, given: object) -> Permission:
+def _wanted(tool: object, given: object, folder: str) -> Permission:
+    if tool == "edit" and isinstance(given, dict) and given.keys() == {"file_path", "diff"}:
+        return _change(given["file_path"], given["diff"])
     reads = isinstance(given, dict) and given.get("command") == "view"
-    return permission(tool, given, {**_SAME, _EDITOR: "Read" if reads else "Edit"})
+    return permission(tool, given, {**_SAME, _EDITOR: "Read" if reads else "Edit"}, folder)
+
+
+def _change(file: object, diff: object) -> Permission:
+    """What any tool of its that changes files comes as. The file is the one that is there afterwards: where another one
+    is moved, or where that is not certain, it is known as a patch of several."""
+    shown = diff.strip("\n") if isinstance(diff, str) else diff
+    found = _CHANGE.match(shown) if isinstance(shown, str) else None
+    source, target = (found["source"], found["target"]) if found else ("", "")
+    given: dict[str, Any] = {"file_path": file, "diff": shown}
+    if not found or (found["old"], found["new"]) != (source, target) or file not in (source, target):
+        return approve.read({"tool_name": PATCH, "input": {"path": file, "diff": shown}})
+    if source not in (target, _NOTHING) and target != _NOTHING:
+        given = {"changes": [{"path": source, "move_path": target}], "diff": shown}
+        return approve.read({"tool_name": PATCH, "input": given})
+    return approve.read({"tool_name": "Write" if source == _NOTHING else "Edit", "input": given})
 
 
 def _is_headless(started_with: Sequence[str]) -> bool:

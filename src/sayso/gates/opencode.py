@@ -17,6 +17,7 @@ from sayso.dialects import approve
 from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
 from sayso.gates.hook_words import PATCH, own_tools, permission
+from sayso.records import replace
 
 PERMISSION, QUESTIONS = "permission.asked", "question.asked"
 OWN_TOOLS = own_tools("{server}_{tool}")
@@ -79,12 +80,17 @@ class Opencode:
 def _wanted(event: Mapping[str, Any], asked: Mapping[str, Any]) -> Permission:
     """The use of a tool with all of its input; or, whatever else it is, all that the client says of it."""
     use, about = _part(event, "use"), asked.get("permission")
-    tool, given = use.get("tool"), _part(use, "input")
+    tool, given, folder = use.get("tool"), _part(use, "input"), str(event.get("directory") or ".")
     is_of_tool = isinstance(tool, str) and about not in _OF_NO_TOOL
-    if not is_of_tool or not given or not _agrees(asked, given, str(event.get("directory") or ".")):
+    if not is_of_tool or not given or not _agrees(asked, given, folder):
         known = {key: asked[key] for key in ("patterns", "metadata") if asked.get(key)}
         return approve.read({"tool_name": about, "input": {**known, **({"use": dict(use)} if use else {})}})
-    return permission(tool, dict(given), _SAME)
+    found = permission(tool, dict(given), _SAME, folder)
+    diff = _part(asked, "metadata").get("diff")
+    if found.tool != PATCH or not isinstance(diff, str):
+        return found
+    # The patch alone does not show what goes with a file.
+    return replace(found, given={**found.given, "diff": diff.strip("\n")})
 
 
 def _agrees(asked: Mapping[str, Any], given: Mapping[str, Any], folder: str) -> bool:

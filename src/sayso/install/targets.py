@@ -57,6 +57,8 @@ class PromptGate:
     """Whether the client runs no hook before its person has said so."""
     told_to_ask: str = ""
     """How it is started so that it asks, where it begins in a mode in which a model decides for its person."""
+    setting_to_ask: str = ""
+    """The setting of a client's that asks about hardly anything without it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,6 +261,7 @@ CODEX_GATE = PromptGate(
 OPENCODE_GATE = PromptGate(
     set_up=lambda machine, program: opencode_gate(_opencode_home(machine) / "plugin" / "sayso.js", program),
     stays_open=True,
+    setting_to_ask='"permission": {"*": "ask"}',
 )
 QWEN_GATE = PromptGate(
     # It takes such a number for milliseconds.

@@ -180,11 +180,16 @@ def _shortened(subject: str, action: Action) -> str:
     return subject.removeprefix(f"{action.folder}/") if action.folder else subject
 
 
-def _changed_paths(given: Mapping[str, Any]) -> list[str]:
-    """The files of a patch that changes several."""
+def _changed_paths(given: Mapping[str, Any], action: Action) -> str:
+    """The files of a patch that changes several, and where one is moved."""
     changes = given.get("changes")
     known = [change for change in changes if isinstance(change, Mapping)] if isinstance(changes, list) else []
-    return [change["path"] for change in known if isinstance(change.get("path"), str)]
+    told = ""
+    for change in known:
+        for key, before in (("path", ", " if told else ""), ("move_path", " → ")):
+            if isinstance(path := change.get(key), str):
+                told += before + _shortened(path, action)
+    return told
 
 
 def _first_line(markdown: str) -> str:
@@ -200,7 +205,7 @@ def _subject(action: Action) -> str:
         subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
         if action.kind is ActionKind.PLAN:
             return _first_line(subject)
-        return _shortened(subject, action) or ", ".join(_shortened(path, action) for path in _changed_paths(given))
+        return _shortened(subject, action) or _changed_paths(given, action)
     if action.kind is ActionKind.SEQUENCE:
         return words.steps(len(action.data["steps"]))
     argv = action.data.get("argv")

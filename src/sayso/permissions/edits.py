@@ -24,7 +24,10 @@ diff with gaps and then all of it again. In a longer one, what changes would be 
 _THOROUGH = 2_000
 """Lines up to which every one of them counts in a comparison."""
 
-_PATHS = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
+_PATHS = {
+    **dict.fromkeys(("Edit", "MultiEdit", "Write", "apply_patch"), "file_path"),
+    "NotebookEdit": "notebook_path",
+}
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NO_NEWLINE = "\\ No newline at end of file"
 
@@ -45,7 +48,10 @@ def path_of(tool: str, given: Mapping[str, Any]) -> str:
 
 def change(tool: str, given: Mapping[str, Any], before: str | None) -> EditDiff | None:
     """What the tool would change, `before` being the file as it is; None where that cannot be told."""
-    path = path_of(tool, given)
+    path, theirs = path_of(tool, given), given.get("diff")
+    if tool in _PATHS and isinstance(theirs, str) and theirs:
+        # Its client has compared the files itself.
+        return EditDiff(diff=theirs, told=frozenset({"file_path", "diff"}))
     if not path:
         return None
     match tool, given:

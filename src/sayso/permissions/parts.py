@@ -197,7 +197,7 @@ def _edit(told: dict[str, Any]) -> Iterator[ActionPart]:
         yield ActionPart(name=PartName.CHANGE, text=exact_diff(diff), language="diff")
         del told["diff"]
         if isinstance(given, Mapping):
-            shown = _before_and_after(diff)
+            shown = {**_before_and_after(diff), "diff": diff}
             told["input"] = {key: value for key, value in told["input"].items() if not _is_seen(key, value, shown)}
 
 
