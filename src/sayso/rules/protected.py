@@ -34,7 +34,8 @@ _OF_SHELLS = (
 """Shells, and what begins with a session."""
 PROTECTED_NAMES = tuple(" ".join((_OF_VERSIONS, _OF_AGENTS, _OF_EDITORS, _OF_SHELLS)).split())
 """What lies there, in whichever folder."""
-_EXECUTED = rf"(?i)(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)"
+_PROTECTED = frozenset(name.casefold() for name in PROTECTED_NAMES)
+_LONGEST = max(name.count("/") for name in PROTECTED_NAMES) + 1
 _PARTS = frozenset(
     part.lower() for name in PROTECTED_NAMES for part in name.split("/")[: 1 if name.startswith(".config/") else None]
 )
@@ -48,7 +49,14 @@ _LONG_GLUED = re.compile(r"-\w{12,}.*[./]", re.DOTALL)
 def is_protected(path: UsedPath, guarded: Sequence[str]) -> bool:
     """Whether it is one of those files, or in one of the guarded folders."""
     ways = [way for way in (path.named, path.real) if way]
-    return any(re.search(_EXECUTED, way) or _is_below(way, guarded) for way in ways)
+    return any(_has_protected_name(way) or _is_below(way, guarded) for way in ways)
+
+
+def _has_protected_name(way: str) -> bool:
+    parts = way.casefold().split("/")
+    ends = ((begin, begin + length) for begin in range(len(parts)) for length in range(1, _LONGEST + 1))
+    # No expression: to compile one of so many names takes longer than all else that a gate looks at.
+    return any("/".join(parts[begin:end]) in _PROTECTED for begin, end in ends)
 
 
 def may_come_to_protected(word: str) -> bool:
