@@ -115,10 +115,10 @@ def sandbox_of(action: Mapping[str, Any]) -> str:
 
 
 def _real_path(path: str) -> str | None:
-    """None for what can be the name of no file, such as half a letter."""
+    """None for what can be the name of no file, such as half a letter, and where a link leads that nobody may read."""
     try:
         return os.path.realpath(path)
-    except ValueError:
+    except (OSError, ValueError):
         return None
 
 
@@ -128,7 +128,10 @@ def _starred(path: str) -> list[str] | None:
 
     if sum(map(glob.has_magic, path.split("/"))) > _MOST_LEVELS:
         return None
-    found = list(islice(glob.iglob(re.sub(r"\[[^/]*", "*", path), include_hidden=True), _MOST_STARRED + 1))
+    try:
+        found = list(islice(glob.iglob(re.sub(r"\[[^/]*", "*", path), include_hidden=True), _MOST_STARRED + 1))
+    except (OSError, ValueError):
+        return None
     return found if len(found) <= _MOST_STARRED else None
 
 
