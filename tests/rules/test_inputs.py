@@ -17,6 +17,10 @@ from sayso.rules.judge import RuleJudge
 Json = dict[str, Any]
 ALLOWING = '[[rule]]\nallow = ["*", "Edit(**)", "Read(**)"]\n'
 DENYING = '[[rule]]\ndeny = ["Read(.env)", "Edit(infra/**)"]\n\n'
+KEYS = (
+    "files_to_read file_to_edit filesToStage path_in_repo path_a file_a file_list fileList pathList pathspec pathspecs "
+    "save_as saveAs out image images attachment document config template worktree repository href glob includes FILE_A"
+)
 PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
 
 
@@ -93,6 +97,37 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         {"file_path": ".env", "path": "a.txt"},
         {"a": {"b": [[{"c": {"path": [".env"]}}]]}},
         {"path": ".env", "more": ["x"] * 4_000},
+        {"path": ".env", "more": ["x"] * 6_000},
+        {"more": ["x"] * 6_000, "path": ".env"},
+        {"more": [["x"]] * 6_000, "inside": {"paths": [".env"]}},
+        {"paths": [".env", *(f"{number}.txt" for number in range(3_000))]},
+        {**{f"k{number}": number for number in range(12_000)}, "path": ".env"},
+        {"source": "./" * 60_000 + "infra/main.tf"},
+        {"root": "a/../" * 60_000 + "infra/main.tf"},
+        {"url": "file:///" + "./" * 60_000 + "{project}/infra/main.tf"},
+        {"source": "%2e/" * 60_000 + "infra/main.tf"},
+        {"source": ".\\" * 60_000 + "infra\\main.tf"},
+        {"changes": {"./" * 60_000 + "infra/main.tf": "x"}},
+        {"folder": "./" * 60_000 + "infra", "file": "main.tf"},
+        {"text": f"x\n+++ {'./' * 6_000}infra/main.tf\n"},
+        {"url": "f\nile://{project}/.env"},
+        {"path": "@%2eenv"},
+        {"path": "%252eenv"},
+        {"url": "jar:file:{project}/.env!/x"},
+        {"url": "file://infra/main.tf"},
+        {"request": '{"path": ".env"}'},
+        {"data": '{"body": "{\\"path\\": \\".env\\"}"}'},
+        {"path": {"x": {"y": ".env"}}},
+        {"folder": ["infra"], "file": "main.tf"},
+        {"root": {"path": "infra"}, "file": "main.tf"},
+        {"location": "infra", "file": "main.tf"},
+        {"target": "infra", "file": "main.tf"},
+        {"parent": "infra", "name": "main.tf"},
+        {"text": '--- "a/\\056env"\n+++ zz\n'},
+        {"text": '--- "a/\\056e\\156v"\n+++ zz\n'},
+        {"text": "*** infra/main.tf\n--- zz\n"},
+        {"text": "--- infra/main.tf 2026-01-01 00:00:00\n+++ zz\n"},
+        {"text": "x\u2028*** Delete File: infra/main.tf\ny"},
     ],
 )
 @pytest.mark.parametrize("tool", ["mcp__files__do", "some_new_tool"])
@@ -139,6 +174,16 @@ def test_a_link_to_a_file_is_that_file(place: Place) -> None:
         {"file": "x" * 200_000},
         {"x": "linked"},
         {"values": [f"v{number}" for number in range(6_000)]},
+        {"name": "./" * 60_000 + "CLAUDE.md"},
+        {"to": "./" * 60_000 + "CLAUDE.md"},
+        {"x": "./" * 60_000 + "CLAUDE.md"},
+        {"source": "a" * 5_000},
+        {"x": "a/." * 5_000},
+        {"x": "vscode://" + "a" * 5_000},
+        {"text": '--- "a/CLAUDE\\056md"\n+++ zz\n'},
+        {"text": "--- zz/.git/config\n+++ zz\n"},
+        {"paths": [f"*{number}" for number in range(200)]},
+        {"path": "[" * 4_000},
     ],
 )
 @pytest.mark.parametrize("tool", ["mcp__files__do", "some_new_tool"])
@@ -176,6 +221,46 @@ def test_what_names_no_such_file_is_allowed_by_the_name_of_the_tool(tmp_path: Pa
     assert place.effect(given, tool) == "allow"
 
 
+@pytest.mark.parametrize(
+    "key",
+    KEYS.split(),
+)
+def test_a_key_says_in_whichever_of_its_words_that_it_names_files(place: Place, key: str) -> None:
+    assert place.effect({key: "infra/main.tf"}) == "deny"
+
+
+def test_what_looks_like_a_file_that_a_rule_is_about_is_asked_under_whichever_key(place: Place) -> None:
+    assert place.effect({"anything": "infra/main.tf"}) == "ask"
+    assert place.effect({"deep": [{"value": ".env"}]}) == "ask"
+    assert place.effect({"anything": "src/main.tf"}) == "allow"
+    assert place.effect({"text": "infra/main.tf", "title": ".env", "file_content": "infra/x\n.env"}) == "allow"
+
+
+def test_contents_are_no_names_however_long_they_are(place: Place) -> None:
+    given = {"path": "a.png", "data": "iVBORw0/KGgo" * 20_000, "text": "some words " * 20_000, "more": "a b\n" * 20_000}
+    assert place.effect(given) == "allow"
+
+
+def test_a_file_whose_links_cannot_be_followed_is_asked(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.path.realpath
+
+    def refused(path: str, **options: Any) -> str:
+        if "locked" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return real(path, **options)
+
+    monkeypatch.setattr(os.path, "realpath", refused)
+    assert place.effect({"path": "locked/x"}) == "ask"
+    assert place.effect({"path": "locked/x", "file": ".env"}) == "deny"
+    assert place.effect({"command": "rm x; ls locked"}, "some_new_tool") == "allow"
+
+
+@pytest.mark.parametrize("target", ["[role=button]", "div > *", "stash@{0}", "a[href]"])
+def test_what_picks_a_part_of_a_page_is_no_file(tmp_path: Path, target: str) -> None:
+    place = Place(tmp_path.resolve(), '[[rule]]\nallow = ["*"]\n')
+    assert place.effect({"target": target, "selector": target}) == "allow"
+
+
 @pytest.mark.parametrize("name", [".e*", ".en[vx]", ".[e]nv", ".{env,x}", "infr?/x"])
 def test_a_name_with_stars_may_be_that_of_any_file_that_a_rule_is_about(place: Place, name: str) -> None:
     assert place.effect({"path": name}) == "ask"
@@ -201,6 +286,17 @@ def test_a_new_tool_of_a_client_counts_as_one_that_reads_and_edits(tmp_path: Pat
     assert place.effect({"path": "a.txt"}, "some_new_tool") == "deny"
     assert place.effect({"command": "git push origin"}, "some_new_tool") == "deny"
     assert place.effect({"subject": "x"}, "some_new_tool") == "allow"
+    for given in (
+        {"command": ["git", "push", "--force"]},
+        {"command": "git", "args": ["push", "--force"]},
+        {"program": "git", "arguments": "push"},
+        {"argv": ["git", "push"]},
+        {"shell_command": "git push"},
+        {"commands": ["ls", "git push"]},
+        {"bash": "git push"},
+        {"run": "git push"},
+    ):
+        assert place.effect(given, "some_new_tool") == "deny"
     assert place.effect({"path": "a.txt"}, "mcp__files__read") == "allow", "what a server has is denied by its name"
 
 
@@ -252,7 +348,21 @@ def test_a_tool_that_writes_what_agents_are_told_from_then_on_is_asked(place: Pl
     assert place.effect({"fact": "always push"}, "save_memory") == "ask"
 
 
-def test_a_long_input_takes_no_long_time_to_look_at(place: Place) -> None:
-    line = "+++ " + "a/" * 2_000 + "\n"
-    assert place.effect({"text": line * 500, "path": ["x" * 5_000] * 100, "b": "{" * 100_000}) in ("allow", "ask")
-    assert os.getcwd()
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": ("+++ " + "a/" * 2_000 + "\n") * 500, "path": ["x" * 5_000] * 100, "b": "{" * 100_000},
+        {"path": "[" * 90_000},
+        {"path": ["[" * 250 + str(number) for number in range(3_000)]},
+        {"path": " ".join(f"n{number}" for number in range(12_000)), **{f"{n}dir": f"d{n}" for n in range(15)}},
+        {"path": "a/" * 50_000, "dir": "x", "folder": "y"},
+        {"path": "\\" * 500_000, "source": ":1" * 200_000, "x": "%25" * 100_000},
+        {f"key{number}": "v" for number in range(10_000)},
+    ],
+)
+def test_a_long_input_takes_no_long_time_to_look_at(place: Place, given: Json) -> None:
+    assert place.effect(given) == "ask"
+
+
+def test_a_line_that_cannot_be_looked_at_is_asked(place: Place) -> None:
+    assert place.effect({"command": "git push" + " " * 20_000}, "some_new_tool") == "ask"

@@ -6,48 +6,44 @@ It finds too much rather than too little: what is found can only deny or ask. No
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+import shlex
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Any
 
 from sayso.records import record, replace
+from sayso.rules.input_keys import NO_KEY, KeyMeaning, meaning
+from sayso.rules.input_names import (
+    AROUND,
+    LONGEST_NAME,
+    MOST_LETTERS,
+    is_address,
+    is_file_address,
+    may_be_long_name,
+    spellings,
+)
+from sayso.rules.patched import patched
 
 MOST_VALUES = 5_000
-"""Values of one input that are looked at. With more, no rule allows it."""
-_MOST_NAMES = 500
+"""Values of one input that are looked at, beside those under keys for files. With more, no rule allows it."""
+_MOST_STEPS = 200_000
+"""Values that are gone through to find those under keys for files."""
+_MOST_KEYS = 10_000
+_MOST_NAMES = 1_000
+"""That are named as files; each is looked for on the disk."""
 _MOST_FOLDERS = 16
 """From which one value may be meant."""
+_MOST_LETTERS = 120_000
+"""Of all names together: the longer they are, the longer they take to be looked for."""
+_MOST_LINES = 200
 _LONGEST = 100_000
-"""Letters of a value. No file has so long a name, but programs take dots and slashes out of it first."""
+"""Letters of all that is made of words."""
 
-_FILES = re.compile(
-    r"(?<!pro)(?:path|file|filename|folder|directory|dir|notebook|cwd|target|destination|dest|dst)s?$|^(?:path|file)(?!$).*(?:name|uri|url)$"
-)
-_PERHAPS_FILES = re.compile(r"(?:uri|url|source|src|location|from|to|output|root|name|change)s?$")
-"""Keys, in small letters alone, under which a file may be named. Under the second it has to look like one."""
-_FOLDERS = re.compile(r"(?:folder|directory|dir|cwd|root|base|workspace|project|repo|path)$")
-_LINES = re.compile(r"^(?:command|cmd|commandline|script|shell)s?$")
-_WORDS = re.compile(
-    r"^(?:command|cmd|commandline|script|shell|args|argv|arguments|input|code|sourcecode|program|expression|python|javascript|js)s?$"
-)
-"""Keys under which there may be a line for a shell, and those for what else may be made of words."""
-_SEARCHED = re.compile(r"^(?:include|glob|fileglob|filepattern|pathpattern)s?$")
-"""Keys under which stars stand for files."""
-_AS_TEXT = re.compile(r"^(?:args|argv|arguments|params|parameters|input|toolinput|json|payload|kwargs)$")
-"""Keys under which there may be an object that is written as a text."""
-_ADDRESS = re.compile(r"(?i)(?:https?|wss?|ftps?|mailto|data|git|ssh):")
-_SCHEME = re.compile(r"(?i)[a-z][a-z0-9+.-]+:(?://[^/]*)?(?=/)|file:")
-_PATCHED = re.compile(
-    r"(?:\*\*\*\s*(?:(?:Add|Update|Delete|Create|Rename|Replace)\s+File|Move\s+(?:to|from))\s*:|Index:"
-    r"|---|\+\+\+|diff\s+--git|(?:rename|copy)\s+(?:from|to))\s*(?P<named>\S.*)",
-    re.IGNORECASE,
-)
-"""A line of a patch that names a file."""
-_BLANKS = " \t\r\n\v\f\x85\xa0\u180e\u200b\u2028\u2029\u3000\ufeff"
-_AROUND = f"{_BLANKS}\"'`<>()"
-_PLACE = re.compile(r"(?:(?::\d+){1,2}(?:-\d+)?|#.*)$")
-"""The lines of a file that are meant, after its name."""
+_SELECTOR = re.compile(r"\[[\w-]+(?:[~|^$*]?=[^\]]*)?\]|\s[>+~]\s|@\{\d+\}")
 _LIST = re.compile(r"[\n,;:]|\s+")
 _WORD_ENDS = re.compile(r"[\s;|&<>()\"'`,={}\[\]@]+")
+_OFTEN_FILES = re.compile(r"(?i)path|file|folder|dir|notebook|cwd|target|dest|dst|ur[il]|source|src|root|name")
 
 
 @record
@@ -57,7 +53,7 @@ class NamedFiles:
     files: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """Those of a line for a shell, or of a program, that look like files."""
+    """Those that look like files, under whatever key, or in a line for a shell or a program."""
     lines: tuple[str, ...] = ()
     """What may be lines for a shell."""
     searches: bool = False
@@ -67,12 +63,12 @@ class NamedFiles:
 
 
 @record
-class _Value:
-    """`key` is the one under which it stands, and `above` the one under which that does, in small letters alone."""
+class _Place:
+    """Where a value stands."""
 
-    value: Any
-    key: str = ""
-    above: str = ""
+    key: KeyMeaning = NO_KEY
+    is_below_files: bool = False
+    """Whether a key above it says that files are named."""
     folders: tuple[str, ...] = ()
     """What stands beside it, or beside what it is in, and may be the folder from which it is meant."""
 
@@ -80,135 +76,197 @@ class _Value:
 def named_files(given: Mapping[str, Any], texts: Container[str] = ()) -> NamedFiles:
     """`texts` are the keys of what is known to be nothing but text."""
     found = _Found()
-    rest = [_Value(value=given)]
-    for _ in range(MOST_VALUES):
-        if not rest:
-            break
-        each = rest.pop()
-        if isinstance(each.value, Mapping):
-            rest += _below(each, texts, found)
-        elif isinstance(each.value, list):
-            rest += [replace(each, value=inner) for inner in each.value]
-        elif isinstance(each.value, str) and each.value:
-            if _AS_TEXT.search(each.key) and (inner := _object_in(each.value)) is not None:
-                rest.append(replace(each, value=inner))
-            found.look_at(each.value, each)
+    found.go_through(given, texts)
     return NamedFiles(
-        files=tuple(found.files)[:_MOST_NAMES],
-        mentioned=tuple(name for name in found.mentioned if name not in found.files)[:MOST_VALUES],
-        words=tuple(found.words)[:MOST_VALUES],
+        files=tuple(found.files),
+        mentioned=tuple(name for name in found.mentioned if name not in found.files),
+        words=tuple(found.words),
         lines=tuple(found.lines),
         searches=found.searches,
-        is_whole=not rest
-        and not found.has_more
-        and len(found.files) <= _MOST_NAMES
-        and len(found.mentioned) <= MOST_VALUES,
+        is_whole=not found.has_more,
     )
 
 
-def _below(each: _Value, texts: Container[str], found: _Found) -> Iterator[_Value]:
-    inside = {name: value for name, value in each.value.items() if name not in texts or not isinstance(value, str)}
-    keys = {name: re.sub(r"[^a-z]", "", name.lower()) for name in inside}
-    beside = [
-        spelt
-        for name, value in inside.items()
-        if isinstance(value, str) and 0 < len(value) <= _LONGEST and _FOLDERS.search(keys[name])
-        for spelt in spellings(value)
-    ]
-    folders = tuple(dict.fromkeys((*each.folders, *beside)))
-    found.has_more = found.has_more or len(folders) > _MOST_FOLDERS
-    above = each.key if _may_name_files(each.key) else ""
-    for name, value in inside.items():
-        # Some have what becomes of each file under the name of that.
-        found.add(name, each, is_named=_may_name_files(each.key) and _looks_like_file(name))
-        yield _Value(value=value, key=keys[name], above=above, folders=folders[:_MOST_FOLDERS])
+class _Names(dict[str, None]):
+    """Some names, and no more than there is room for."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most, self._letters = most, 0
+
+    def take(self, names: Iterable[str]) -> bool:
+        """Whether there was room for all of them."""
+        for name in names:
+            if name in self:
+                continue
+            self._letters += len(name)
+            if len(self) >= self._most or self._letters > _MOST_LETTERS:
+                return False
+            self[name] = None
+        return True
 
 
 class _Found:
     def __init__(self) -> None:
-        self.files, self.mentioned = dict[str, None](), dict[str, None]()
-        self.words, self.lines = dict[str, None](), dict[str, None]()
+        self.files, self.mentioned, self.words = (
+            _Names(_MOST_NAMES),
+            _Names(MOST_VALUES + _MOST_NAMES),
+            _Names(MOST_VALUES),
+        )
+        self.lines = dict[str, None]()
         self.has_more = self.searches = False
+        self._keys = self._letters = self._read = 0
+        self._rest, self._later = deque[tuple[Any, _Place]](), list[tuple[str, _Place]]()
 
-    def look_at(self, value: str, each: _Value) -> None:
-        key, bare = each.key, value.strip(_AROUND)
-        for patched in _patched(value):
-            self.add(patched, each, is_named=True)
+    def go_through(self, given: Mapping[str, Any], texts: Container[str]) -> None:
+        """What stands under keys for files first: nothing that is put beside it keeps it from being found."""
+        self._rest.append((given, _Place()))
+        steps = 0
+        while self._rest and steps < _MOST_STEPS:
+            value, place = self._rest.popleft()
+            inside = self._below(value, place, texts) if isinstance(value, Mapping) else self._in_list(value, place)
+            for each in inside:
+                self._take(*each)
+                steps += 1
+            steps += 1
+        self.has_more |= bool(self._rest)
+        for text, place in self._later:
+            self._look_at(text, place)
+
+    def _take(self, value: Any, place: _Place) -> None:
+        if isinstance(value, (Mapping, list)):
+            self._rest.append((value, place))
+        elif not isinstance(value, str) or not value:
+            return
+        elif place.key.names_files:
+            self._look_at(value, place)
+        elif len(self._later) < MOST_VALUES:
+            self._later.append((value, place))
+        else:
+            self.has_more = True
+        if isinstance(value, str) and place.key.is_as_text and (inner := _object_in(value)) is not None:
+            self._rest.append((inner, place))
+
+    def _in_list(self, values: list[Any], place: _Place) -> Iterator[tuple[Any, _Place]]:
+        self.has_more |= len(values) > _MOST_STEPS
+        one_word = place
+        if place.key.is_line and len(values) > 1 and (line := _line_of(values)):
+            self._add_line(line)
+            one_word = replace(place, key=replace(place.key, is_line=False))
+        for value in values[:_MOST_STEPS]:
+            is_word = isinstance(value, str) and len(value.split(maxsplit=1)) == 1
+            yield value, one_word if is_word else place
+
+    def _below(self, given: Mapping[str, Any], at: _Place, texts: Container[str]) -> Iterator[tuple[Any, _Place]]:
+        names = [name for name, value in given.items() if name not in texts or not isinstance(value, str)]
+        if len(names) > MOST_VALUES:
+            names.sort(key=lambda name: not _OFTEN_FILES.search(name))
+        self._keys += len(names)
+        if self._keys > _MOST_KEYS:
+            self.has_more = True
+            names = names[: max(0, len(names) + _MOST_KEYS - self._keys)]
+        keys = {name: meaning(name) for name in names}
+        beside = (each for name in names if keys[name].is_folder for each in _texts_in(given[name]))
+        known = dict.fromkeys(chain((spelt for each in beside for spelt in spellings(each).names), at.folders))
+        self.has_more |= len(known) > _MOST_FOLDERS
+        folders = tuple(known)[:_MOST_FOLDERS]
+        is_below = at.key.may_name_files or at.is_below_files
+        self._note_commands({name: given[name] for name in names}, keys)
+        here = replace(at, folders=folders)
+        for name in names:
+            if is_below or not name.isidentifier():
+                # Some have what becomes of each file under the name of that.
+                self._add(name, here, is_named=is_below and _looks_like_file(name))
+            yield given[name], _Place(key=keys[name], is_below_files=is_below, folders=folders)
+
+    def _note_commands(self, given: Mapping[str, Any], keys: Mapping[str, KeyMeaning]) -> None:
+        """A program with the arguments beside it."""
+        for program in (_line_of(given[name]) for name, key in keys.items() if key.is_program):
+            for more in (_line_of(given[name]) for name, key in keys.items() if key.is_arguments and program):
+                self._add_line(f"{program} {more}")
+
+    def _add_line(self, line: str) -> None:
+        self._letters += len(line)
+        if len(self.lines) < _MOST_LINES and self._letters <= _LONGEST:
+            self.lines[line] = None
+        else:
+            self.has_more = True
+
+    def _look_at(self, value: str, place: _Place) -> None:
+        key, bare = place.key, value.strip(AROUND)
+        for count, (name, is_named) in enumerate(patched(value)):
+            if count == MOST_VALUES or not self._add(name, place, is_named=is_named):
+                self.has_more = True
+                break
+        if key.is_text:
+            return
+        if key.is_line:
+            self._add_line(value)
+        if key.has_words:
+            self._add_words(value, place)
+        self.searches |= key.is_searched and bool(set(value) & set("*?[{"))
+        if key.names_files and not (key.selects and "/" not in value and _SELECTOR.search(value)):
+            self._add_names(value, bare, place)
+        elif ("\n" not in bare or is_file_address(bare)) and not is_address(bare):
+            is_named = (key.may_name_files or place.is_below_files) and _looks_like_file(bare)
+            self._add(value, place, is_named=is_named or is_file_address(bare))
+
+    def _add_names(self, value: str, bare: str, place: _Place) -> None:
+        """It may be a list of several."""
+        if "\n" not in bare or len(bare) <= LONGEST_NAME:
+            self._add(value, place, is_named=True)
+        start = 0
+        for found in _LIST.finditer(bare):
+            if not self._add(bare[start : found.start()], place, is_named=True):
+                return
+            start = found.end()
+        self._add(bare[start:] if start else "", place, is_named=True)
+
+    def _add_words(self, value: str, place: _Place) -> None:
         if len(value) > _LONGEST:
-            self.has_more = self.has_more or bool(_FILES.search(key) or _WORDS.search(key))
+            self.has_more = True
             return
-        if _LINES.search(key):
-            self.lines[value] = None
-        if _WORDS.search(key):
-            words = [word for word in _WORD_ENDS.split(value) if word]
-            self.mentioned.update(dict.fromkeys(words))
-            self.words.update(dict.fromkeys(filter(_looks_like_file, words)))
-        self.searches = self.searches or (bool(_SEARCHED.search(key)) and bool(set(value) & set("*?[{")))
-        if _FILES.search(key):
-            # It may be a list of several.
-            for name in dict.fromkeys((value, *_LIST.split(bare))):
-                self.add(name, each, is_named=True)
-        elif "\n" not in bare and (".." in bare or not _ADDRESS.match(bare)):
-            is_named = (_may_name_files(key) or _may_name_files(each.above)) and _looks_like_file(bare)
-            self.add(value, each, is_named=is_named or bare.lower().startswith("file:"))
+        words = list(dict.fromkeys(word for word in _WORD_ENDS.split(value) if word))
+        below = (
+            f"{folder}/{word}" for folder in place.folders for word in words if not word.startswith(("/", "~", "-"))
+        )
+        looking = filter(_looks_like_file, words)
+        self.has_more |= not (self.mentioned.take(words) and self.words.take(chain(looking, below)))
 
-    def add(self, name: str, each: _Value, *, is_named: bool) -> None:
-        if not name or len(name) > _LONGEST:
-            return
-        names = spellings(name)
-        if each.folders:
-            below = [spelt for spelt in names if not spelt.startswith(("/", "~"))]
-            names |= dict.fromkeys(f"{folder}/{spelt}" for folder in each.folders for spelt in below if spelt != folder)
-        (self.files if is_named else self.mentioned).update(names)
-
-
-def is_plain_name(name: str) -> bool:
-    """Whether every program takes it for the same file: some leave blanks out, or take signs before others away."""
-    return name == name.strip(_BLANKS) and name.isprintable() and "\\" not in name and not _SCHEME.match(name)
-
-
-def _may_name_files(key: str) -> bool:
-    return bool(_FILES.search(key) or _PERHAPS_FILES.search(key))
+    def _add(self, name: str, place: _Place, *, is_named: bool) -> bool:
+        """Whether there is room for more."""
+        if not name or self._read > MOST_LETTERS:
+            return not name
+        spelt = spellings(name)
+        self._read += spelt.letters
+        self.has_more |= self._read > MOST_LETTERS
+        if not spelt.is_whole and (place.key.may_name_files or may_be_long_name(name)):
+            self.has_more = True
+        below = [each for each in spelt.names if not each.startswith(("/", "~"))]
+        joined = (f"{folder}/{each}" for folder in place.folders for each in below if each != folder)
+        has_room = (self.files if is_named else self.mentioned).take(chain(spelt.names, joined))
+        if not is_named and not re.search(r"\s", name) and _looks_like_file(name):
+            has_room = self.words.take(spelt.names) and has_room
+        self.has_more |= not has_room
+        return has_room
 
 
 def _looks_like_file(value: str) -> bool:
-    return bool(re.search(r"[/~]|\.\w", value)) and len(value) <= _LONGEST
+    return bool(re.search(r"[/~\\%]|\.\w", value))
 
 
-def spellings(value: str) -> dict[str, None]:
-    """The name as it stands, and as those take it who leave blanks and quotes out, or know addresses of files."""
-    from urllib.parse import unquote  # only now: most inputs have nothing of the kind
-
-    found = dict.fromkeys((value, bare := value.strip(_AROUND)))
-    if scheme := _SCHEME.match(bare):
-        found[unquote(bare[scheme.end() :].partition("#")[0].partition("?")[0])] = None
-        found[unquote(bare[scheme.end() :])] = None
-    if (shown := "".join(filter(str.isprintable, bare))) != bare:
-        found[shown] = found[bare.partition("\0")[0]] = None
-    if place := _PLACE.search(bare):
-        found[bare[: place.start()]] = None
-    if bare.startswith("@"):
-        found[bare[1:]] = None
-    if "\\" in bare:
-        found[bare.replace("\\", "/")] = None
-        found[re.sub(r"\\(.)", r"\1", bare)] = None
-    if "%" in bare:
-        found[unquote(bare)] = None
-    return {name: None for name in found if name and "\n" not in name}
+def _texts_in(value: Any) -> Iterator[str]:
+    """It, or what is in it: a folder may be told as a list, or as an object."""
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else (value,)
+    yield from (each for each in islice(inside, _MOST_FOLDERS + 1) if isinstance(each, str) and each)
 
 
-def _patched(text: str) -> Iterator[str]:
-    """The files that a patch names, with and without the `a/` and `b/` of git's."""
-    if "\n" not in text:
-        return
-    for line in re.split(r"[\n\r]", text):
-        found = _PATCHED.match(line.lstrip(_AROUND)) if line[:64].strip(_AROUND)[:1] in tuple("*Iidrc-+DRC") else None
-        if not found or len(line) > _LONGEST:
-            continue
-        named = found["named"].partition("\t")[0].strip(_AROUND)
-        for name in (named, *(named.split(" ") if line.lstrip().startswith("diff") else ())):
-            if name and name != "/dev/null":
-                yield from (name, re.sub(r"^[a-z]/", "", name))
+def _line_of(value: Any) -> str:
+    """A line for a shell: as it stands, or of words."""
+    if isinstance(value, str):
+        return value
+    is_words = isinstance(value, list) and all(isinstance(each, (str, int, float)) for each in value)
+    return shlex.join(map(str, value)) if is_words else ""
 
 
 def _object_in(text: str) -> Any:

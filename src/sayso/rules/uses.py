@@ -44,6 +44,9 @@ _TOO_MUCH = "it has too much of an input to look at all of it"
 _HOST = re.compile(r"[a-z0-9.-]+")
 _ADDRESS = re.compile(r"(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}")
 _MOST_PLACES = 16
+_MOST_STARRED = 100
+_LONGEST_STARRED = 255
+"""How many names with stars are looked at, and how long a part of one may be: no file has a longer one."""
 _MOST_GLUED = 12
 """How many letters of a word of short options may stand before a value that is glued to them."""
 
@@ -235,15 +238,19 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
     words = dict.fromkeys(_filled_in(word, folder) for word in found.words)
     may_be = [_filled_in(name, folder) for name in found.mentioned]
     places = dict.fromkeys((folder, ground.project or folder))
-    files = tuple(dict.fromkeys(_ways(names, places, ground)))
+    files, is_known = dict[UsedPath, None](), True
+    for name in names:
+        ways = tuple(_ways((name,), places, ground))
+        files.update(dict.fromkeys(ways))
+        is_known = is_known and ("\0" in name or any(way.real is not None for way in ways))
     mentioned = tuple(_ways(may_be, places, ground))
     doubt = "" if found.is_whole else _TOO_MUCH
     if any(is_protected(path, ground.guarded) for path in (*files, *mentioned)):
         doubt = PROTECTED
-    elif any(map(may_come_to_protected, names)) or _comes_to_protected(names, places, ground):
+    elif _may_come_to_protected(names, places, ground):
         doubt = MAY_BE_PROTECTED
     return _Perhaps(
-        files=files,
+        files=tuple(files),
         # Any value may be the name of a file. Only what looks like one counts as that for rules.
         mentioned=tuple(
             _ways((name for name in (*may_be, *words) if name in words or name[0] in "/.~"), (folder,), ground)
@@ -251,8 +258,17 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
         lines=found.lines,
         is_whole=found.is_whole,
         hides_paths=found.searches or any(_has_stars(part) for name in names for part in name.split("/")),
-        doubt=doubt,
+        doubt=doubt or ("" if is_known else "where a file that it names leads to is not known"),
     )
+
+
+def _may_come_to_protected(names: Sequence[str], places: Iterable[str], ground: Ground) -> bool:
+    """Whether stars in names may stand for it; also where it takes too long to see."""
+    starred = [name for name in names if set(name) & set("*?[")]
+    longest = max((len(part) for name in starred for part in re.split("[/=:]", name)), default=0)
+    if len(starred) > _MOST_STARRED or longest > _LONGEST_STARRED:
+        return True
+    return any(map(may_come_to_protected, names)) or _comes_to_protected(names, places, ground)
 
 
 def _has_stars(part: str) -> bool:
@@ -270,7 +286,10 @@ def _any_tool(action: PlainAction, given: object, names: frozenset[str], ground:
     strict_names, forms = names, tuple[Command, ...]()
     if action["kind"] == "other":
         # One of the client's own. A server's tools are denied and asked for as such by their name.
-        forms = tuple(form for line in found.lines for form in taken_apart(line).forms)
+        apart = [taken_apart(line) for line in found.lines if line.strip()]
+        forms = tuple(form for each in apart for form in each.forms)
+        if not all(each.forms for each in apart):
+            doubts.append("a line that it would run is too long or too deep to be looked at")
         strict_names = names.union(("Read", "Edit") if found.files else (), ("Bash",) if found.lines else ())
     return ToolUse(
         names=names,
@@ -287,7 +306,7 @@ def _beside(
     given: Mapping[str, Any], named: str, key: str, path: UsedPath | None, folder: str, ground: Ground
 ) -> tuple[tuple[UsedPath, ...], list[str]]:
     """What the input of a tool for files names besides its one file, and what else that may be."""
-    from sayso.rules.inputs import is_plain_name, spellings
+    from sayso.rules.input_names import is_plain_name, spellings
 
     rest = {each: value for each, value in given.items() if each != key}
     found = _perhaps(rest, folder, ground, _TEXTS)
@@ -295,7 +314,7 @@ def _beside(
     doubts = [f"it names another file as well: {others[0].named}"] if others and path else []
     doubts += [] if found.is_whole else [_TOO_MUCH]
     if named and not is_plain_name(named):
-        others = (*others, *_ways(spellings(named), (folder,), ground))
+        others = (*others, *_ways(spellings(named).names, (folder,), ground))
         doubts.append("which file it names depends on how that is read")
     return others, doubts
 
