@@ -45,14 +45,33 @@ def digest_of(plain: Mapping[str, Any]) -> str:
     return sha256(canonical(plain).encode())
 
 
+DEEPEST = 200
+"""Levels of objects and lists in an input. Whoever goes through it later does so level by level."""
+
+
 def numbers_beyond_json(value: object, path: str) -> Iterator[tuple[str, float]]:
     """Where there is what Python takes for a number and JSON does not know, so that no client could read it."""
-    if isinstance(value, float) and value - value != 0:
-        yield path, value
-    elif isinstance(value, Mapping):
-        yield from (found for key, each in value.items() for found in numbers_beyond_json(each, f"{path}.{key}"))
-    elif isinstance(value, list):
-        yield from (found for n, each in enumerate(value) for found in numbers_beyond_json(each, f"{path}[{n}]"))
+    for where, each, _ in _all_in(value, path):
+        if isinstance(each, float) and each - each != 0:
+            yield where, each
+
+
+def is_too_deep(value: object) -> bool:
+    return any(depth > DEEPEST for _, _, depth in _all_in(value, ""))
+
+
+def _all_in(value: object, path: str) -> Iterator[tuple[str, object, int]]:
+    """All values with where they stand and how deep, in their order. No level is a call: there may be thousands."""
+    rest: list[tuple[str, object, int]] = [(path, value, 0)]
+    while rest:
+        where, each, depth = rest.pop()
+        yield where, each, depth
+        if depth > DEEPEST:
+            continue
+        if isinstance(each, Mapping):
+            rest += [(f"{where}.{key}", inner, depth + 1) for key, inner in reversed(list(each.items()))]
+        elif isinstance(each, list):
+            rest += [(f"{where}[{n}]", each[n], depth + 1) for n in reversed(range(len(each)))]
 
 
 def differences(shown: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

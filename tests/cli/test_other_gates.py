@@ -382,6 +382,33 @@ def test_what_opencode_says_that_a_patch_would_change_is_shown(home: Home) -> No
     assert "Compared with" in shown
 
 
+DEEP = {
+    "700": "[" * 700 + "]" * 700,
+    "5000": "[" * 5_000 + "]" * 5_000,
+    "nan": "NaN",
+    "huge": "1e999",
+    "half": '"\\ud800"',
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("odd", DEEP)
+def test_what_is_denied_is_denied_whatever_else_is_in_the_input(home: Home, client: str, odd: str) -> None:
+    rules(home, '[[rule]]\ndeny = ["Bash(make *)", "Edit(.env)"]\nbecause = "Never."\n\n[[rule]]\nallow = ["*"]\n')
+    asked = json.dumps(event(client, home.project, SHELL[client], {"command": "make deploy", "zz": "ODD"}))
+    assert "Never." in home.run("gate", client, stdin=asked.replace('"ODD"', DEEP[odd])).out
+    asked = json.dumps(event(client, home.project, "edit", {"filePath": ".env", "zz": "ODD"}))
+    assert "Never." in home.run("gate", client, stdin=asked.replace('"ODD"', DEEP[odd])).out
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "loop/x", "locked"])
+def test_a_name_that_can_be_no_files_ends_no_gate(home: Home, name: str) -> None:
+    (home.project / "loop").symlink_to("loop")
+    rules(home, '[[rule]]\ndeny = ["Edit"]\nbecause = "Never."\n')
+    asked = event("qwen", home.project, "write_file", {"file_path": name, "content": "x"})
+    assert "Never." in home.run("gate", "qwen", stdin=json.dumps(asked)).out
+
+
 def test_an_agent_does_not_leave_the_rules_of_its_project_by_a_repository_of_its_own(home: Home) -> None:
     for folder in (home.project, home.project / "infra" / "sub"):
         (folder / ".git").mkdir(parents=True, exist_ok=True)

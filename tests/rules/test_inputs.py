@@ -255,6 +255,18 @@ def test_a_file_whose_links_cannot_be_followed_is_asked(place: Place, monkeypatc
     assert place.effect({"command": "rm x; ls locked"}, "some_new_tool") == "allow"
 
 
+def test_a_fault_of_ours_opens_nothing_that_is_denied_by_name(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.config.user_rules.write_text('[[rule]]\ndeny = ["mcp__a", "Bash(rm *)"]\n\n[[rule]]\nallow = ["*"]\n')
+
+    def failing(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(RuleJudge, "use", failing)
+    assert place.effect({}, "mcp__a__b") == "deny"
+    assert place.effect({"command": "cd x && rm y"}, "some_new_tool") == "deny"
+    assert place.effect({"command": "ls"}, "some_new_tool") == "ask"
+
+
 @pytest.mark.parametrize("target", ["[role=button]", "div > *", "stash@{0}", "a[href]"])
 def test_what_picks_a_part_of_a_page_is_no_file(tmp_path: Path, target: str) -> None:
     place = Place(tmp_path.resolve(), '[[rule]]\nallow = ["*"]\n')

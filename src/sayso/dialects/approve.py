@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sayso.action_data import numbers_beyond_json
+from sayso.action_data import DEEPEST, is_too_deep, numbers_beyond_json
 from sayso.asks.model import DECISION, Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.config import Config
 from sayso.dialects import fields, question_fields
@@ -86,6 +86,8 @@ def read(arguments: Arguments) -> Permission:
         problems.add("tool_name", f"expected the name of a tool, got {fields.given(name)}.")
     if not isinstance(given, dict):
         problems.add("input", f"expected an object, got {fields.given(given)}.")
+    if is_too_deep(given):
+        problems.add("input", f"is nested more than {DEEPEST} levels deep.")
     for path, number in numbers_beyond_json(given, "input"):
         problems.add(path, f"is {quoted(number)}. Give a number.")
     problems.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from pathlib import Path
 
 from sayso.asks.askers import asker_here
@@ -27,4 +28,12 @@ def client_process(pid: int) -> ProcessName | None:
 def project_of(folder: Path) -> Path:
     """Where the client says nothing of the project: an agent that has changed to a folder in it is still at work there,
     and the same rules hold."""
-    return Path(top_of_repository(str(folder.resolve())) or folder)
+    return Path(top_of_repository(real_folder(folder)) or folder)
+
+
+def real_folder(folder: Path) -> str:
+    """The one behind its links, or as it is named where nobody may follow them."""
+    try:
+        return str(folder.resolve())
+    except (OSError, RuntimeError):
+        return os.path.abspath(folder)

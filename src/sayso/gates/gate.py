@@ -1,7 +1,8 @@
 """One prompt of a client, from its hook to the inbox and back.
 
 The inbox and the client's own prompt are open at the same time, and the first verdict wins. Whatever goes wrong here is
-no decision: nothing is printed, and the client's own prompt goes on as if there were no gate.
+no decision: nothing is printed, and the client's own prompt goes on as if there were no gate. What a rule denies stays
+denied.
 """
 
 from __future__ import annotations
@@ -30,9 +31,19 @@ if TYPE_CHECKING:
 def serve(client: GateClient) -> None:
     """Read the event that the client hands to its hook, and print the verdict, if there is one."""
     with Watch() as watch:
-        event = untrusted_json.loads(sys.stdin.buffer.read() or b"{}")
-        is_for_us = isinstance(event, dict) and not client.stands_back(event, os.environ)
-        told = _decide(client, event, watch) if is_for_us else None
+        text = sys.stdin.buffer.read() or b"{}"
+        try:
+            event = untrusted_json.loads(text)
+            is_for_us = isinstance(event, dict) and not client.stands_back(event, os.environ)
+            told = _decide(client, event, watch) if is_for_us else None
+        except Exception:
+            # A fault of ours must not open what a rule has closed.
+            from sayso.gates.unreadable import denied
+
+            if verdict := denied(client, text):
+                _write(verdict)
+                return
+            raise
     if told:
         told.follow()
 

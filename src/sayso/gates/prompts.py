@@ -10,6 +10,7 @@ from sayso.asks.quorum import quorum_of
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.dialects.dialect import ToolReply
+from sayso.gates.asker import real_folder
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
@@ -96,7 +97,7 @@ class AskedPermission:
         """What the agent wants to do, as things stand now."""
         permission, folder = self._prompt.permission, self._prompt.folder
         named = path_of(permission.tool, permission.given)
-        return approve.wanted_action(permission, str(folder.resolve()), seen(folder / named) if named else None)
+        return approve.wanted_action(permission, real_folder(folder), seen(folder / named) if named else None)
 
 
 class AskedQuestions:

@@ -18,7 +18,7 @@ NOT_KNOWN = "not known"
 @record
 class SeenFile:
     """`text` is empty where there is no file, and None where it is not known. `was` is equal only for the same
-    contents."""
+    contents. `path` is empty where nobody can tell which file it is."""
 
     path: str
     was: str = NOT_KNOWN
@@ -31,7 +31,10 @@ class SeenFile:
 
 def seen(file: Path) -> SeenFile:
     """The real file behind this path, as it is now."""
-    real = Path(file).resolve()
+    try:
+        real = Path(file).resolve()
+    except (OSError, ValueError, RuntimeError):  # the last for a link that leads to itself
+        return SeenFile(path="")
     try:
         about = real.stat()
         if not stat.S_ISREG(about.st_mode):

@@ -18,7 +18,7 @@ from sayso.rules.pattern import pattern
 from sayso.rules.places import RuleLevel, projects_around
 from sayso.rules.rule import Effect, Rule, RulesFile
 from sayso.rules.use import ToolUse
-from sayso.rules.uses import Ground, use_of
+from sayso.rules.uses import Ground, use_by_name, use_of
 
 ELSEWHERE = "its agent works on another machine"
 FAILED = "Sayso failed on the rules; its log says why"
@@ -61,6 +61,15 @@ class RuleJudge:
             import logging
 
             logging.getLogger(__name__).exception("The rules could not be applied")
+            return self._by_name(action, project, client, machine)
+
+    def _by_name(self, action: Mapping[str, Any], project: str, client: str, machine: str) -> Ruling:
+        """What is denied or asked for by the name of the tool, or by the words of its command: for that nothing else
+        need be known. It allows nothing."""
+        try:
+            book = self._files.book(None if machine else Path(project))
+            return book.judge(use_by_name(action, FAILED), Circumstances(project=project, agent=client))
+        except Exception:
             return Ruling(effect=Effect.ASK, why=FAILED)
 
     def ruling_on_paper(self, action: Mapping[str, Any], project: str, client: str, *, machine: str = "") -> Ruling:

@@ -102,6 +102,18 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
     return ToolUse(names=names, strict_names=names, possible=found.files, domain=domain, doubts=tuple(doubts))
 
 
+def use_by_name(action: PlainAction, doubt: str) -> ToolUse:
+    """What can be told of an action without a look at its files."""
+    if action["kind"] in ("command", "sequence"):
+        return _own_command(action, [doubt])
+    names = frozenset(filter(None, (action["tool"], _FAMILIES.get(action["kind"]))))
+    given = action["data"].get("input")
+    line = given.get("command") if isinstance(given, Mapping) else None
+    forms = taken_apart(line).forms if isinstance(line, str) and action["kind"] in ("shell", "other") else ()
+    strict_names = names.union(("Bash",) if forms else ())
+    return ToolUse(names=names, strict_names=strict_names, forms=forms, doubts=(doubt,))
+
+
 def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]) -> ToolUse:
     line = given.get("command")
     unknown = [key for key, value in given.items() if key not in _SHELL_INPUT and value not in (None, False, "")]
@@ -335,7 +347,8 @@ def _edit(
     doubts += [*_depends_on_links(named, path, ground), *about_others]
     known = action["data"].get("file")
     if isinstance(known, Mapping):
-        path = replace(path, real=known["path"])
+        path = replace(path, real=known["path"] or None)
+        doubts += [] if known["path"] else ["which file it would change is not known"]
     if is_protected(path, ground.guarded):
         doubts.append(PROTECTED)
     return ToolUse(names=names, strict_names=names, paths=(path,), possible=others, doubts=tuple(doubts))
