@@ -219,6 +219,16 @@ def test_a_file_of_a_patch_after_a_letter_that_some_take_for_a_blank_is_not_cert
     assert given["changes"] == [{"path": ".env", "change": "update"}]
 
 
+@pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_what_ends_a_line_for_some_hides_no_file_in_a_patch(end: str) -> None:
+    patch = PATCH.replace("+b\n", f"+b{end}*** Delete File: infra/main.tf\n")
+    asked = event("copilot", Path("/p"), "apply_patch", {"input": patch})
+    given = CLIENTS["copilot"].read(asked, {}).permission.given
+    assert [each["path"] for each in given["changes"]] == ["a.txt", "infra/main.tf"]
+    crlf = event("copilot", Path("/p"), "apply_patch", {"input": PATCH.replace("+b\n", "+b\r\n")})
+    assert CLIENTS["copilot"].read(crlf, {}).permission.given["file_path"] == "a.txt"
+
+
 def test_what_opencode_asks_besides_is_shown_with_all_that_it_says_and_the_use_it_is_about() -> None:
     asked = event("opencode", Path("/p"), "bash", {"command": "ls /etc"})
     asked["properties"] |= {"permission": "external_directory", "patterns": ["/etc/*"]}
