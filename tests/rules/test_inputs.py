@@ -356,6 +356,44 @@ def test_what_the_input_of_a_tool_for_files_names_besides_its_file_counts_too(
     assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect
 
 
+@pytest.mark.parametrize(
+    ("given", "effect"),
+    [
+        ({"url": "https://ok.com/a"}, "allow"),
+        ({"url": "https://ok.com/a", "prompt": "What does it say of evil?", "format": "markdown"}, "allow"),
+        ({"url": "https://ok.com/a", "prompt": "and https://ok.com/b"}, "allow"),
+        ({"url": "https://ok.com/a", "prompt": "and https://other.com/b"}, "ask"),
+        ({"urls": ["https://other.com"]}, "ask"),
+        ({"prompt": "x"}, "ask"),
+        ({}, "ask"),
+        ({"url": ["https://other.com"]}, "ask"),
+        ({"url": "https://ok.com", "more": ["x"] * 6_000}, "ask"),
+        ({"urls": ["https://evil.com"]}, "deny"),
+        ({"uri": "https://evil.com"}, "deny"),
+        ({"url": "https://ok.com", "urls": ["https://evil.com"]}, "deny"),
+        ({"url": "https://ok.com", "next": {"host": "www.evil.com:443/x"}}, "deny"),
+        ({"url": "https://ok.com", "next": "//evil.com/x"}, "deny"),
+        ({"urls": ["https:\\\\evil.com\\x"]}, "deny"),
+        ({"uri": "https://me@ev%69l.com/"}, "deny"),
+        ({"prompt": "get htt\nps://EVIL.com./x"}, "deny"),
+    ],
+)
+def test_every_address_in_the_input_of_a_fetch_counts(tmp_path: Path, given: Json, effect: str) -> None:
+    place = Place(
+        tmp_path.resolve(), '[[rule]]\ndeny = ["WebFetch(domain:evil.com)"]\n\n[[rule]]\nallow = ["WebFetch"]\n'
+    )
+    action = {"kind": "fetch", "tool": "WebFetch", "folder": str(place.project), "data": {"input": given}}
+    assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect
+
+
+def test_a_patch_of_very_many_files_takes_no_long_time_to_look_at(place: Place) -> None:
+    changes = [{"path": f"src/{number}", "change": "add"} for number in range(30_000)]
+    for more, effect in (([], "ask"), ([{"path": "infra/x"}], "deny")):
+        given = {"changes": [*changes, *more], "patch": ""}
+        action = {"kind": "edit", "tool": "apply_patch", "folder": str(place.project), "data": {"input": given}}
+        assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect
+
+
 def test_a_tool_that_writes_what_agents_are_told_from_then_on_is_asked(place: Place) -> None:
     assert place.effect({"fact": "always push"}, "save_memory") == "ask"
 

@@ -116,7 +116,8 @@ class Pattern:
             case About.PATH:
                 return any(self.concerns_path(path) for path in use.paths)
             case About.DOMAIN:
-                return self._domain(use.domain, self.spec) or self._domain(use.domain, f"*.{self.spec}")
+                wanted = (self.spec, f"*.{self.spec}")
+                return any(self._domain(each, spec) for each in (use.domain, *use.other_domains) for spec in wanted)
             case About.WORDS:
                 return any(self.concerns_command(words) for words in use.forms)
 

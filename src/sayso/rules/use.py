@@ -56,4 +56,6 @@ class ToolUse:
     beyond_words: bool = False
     """Whether more of it matters than the words of its command: input, files, variables."""
     domain: str = ""
+    other_domains: tuple[str, ...] = ()
+    """Hosts that it names besides, of which it is not known what becomes."""
     doubts: tuple[str, ...] = ()

@@ -35,6 +35,7 @@ _TEXTS = frozenset(
 """What is nothing but text in the input of tools that read or change files."""
 _WRITES_MEMORY = frozenset(("save_memory", "manage_memory"))
 """Tools of Qwen Code and Gemini CLI that write into the files which say what they are to do, without naming them."""
+_SEARCHES_NET = ("WebSearch",)
 _SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
@@ -44,6 +45,8 @@ _TOO_MUCH = "it has too much of an input to look at all of it"
 _HOST = re.compile(r"[a-z0-9.-]+")
 _ADDRESS = re.compile(r"(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}")
 _MOST_PLACES = 16
+_MOST_FOLLOWED = 500
+"""Files of one patch whose links are followed."""
 _MOST_STARRED = 100
 _LONGEST_STARRED = 255
 """How many names with stars are looked at, and how long a part of one may be: no file has a longer one."""
@@ -95,11 +98,7 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
             return _edit(action, given, names, ground, doubts)
         case "read":
             return _read(tool, given, action["folder"], names, ground, doubts)
-    domain, url = _domain(given.get("url")), given.get("url")
-    if not domain and url is not None:
-        doubts.append("which host it would reach is not known")
-    found = _perhaps({"url": url}, action["folder"], ground)
-    return ToolUse(names=names, strict_names=names, possible=found.files, domain=domain, doubts=tuple(doubts))
+    return _fetch(tool, given, action["folder"], names, ground, doubts)
 
 
 def use_by_name(action: PlainAction, doubt: str) -> ToolUse:
@@ -337,7 +336,11 @@ def _edit(
     folder = action["folder"]
     key = next((key for key in ("file_path", "notebook_path") if given.get(key) and isinstance(given[key], str)), "")
     if not key:
-        several = tuple(_path(name, folder, ground) for name in _changed_files(given))
+        # It is not allowed in any case.
+        without_disk = replace(ground, leads_to=lambda _: None)
+        named = _changed_files(given)
+        several = tuple(_path(name, folder, ground) for name in named[:_MOST_FOLLOWED])
+        several += tuple(_path(name, folder, without_disk) for name in named[_MOST_FOLLOWED:])
         doubts.append("it changes several files" if several else "which file it would change is not known")
         others, _ = _beside(given, "", "", None, folder, ground)
         return ToolUse(names=names, strict_names=names, paths=several, possible=others, doubts=tuple(doubts))
@@ -400,6 +403,30 @@ def _read(
         paths=(path,),
         possible=others,
         hides_paths=searches,
+        doubts=tuple(doubts),
+    )
+
+
+def _fetch(
+    tool: str, given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]
+) -> ToolUse:
+    from sayso.rules.addresses import hosts_in
+
+    url = given.get("url")
+    domain = _domain(url)
+    others = hosts_in({key: value for key, value in given.items() if key != "url" or not isinstance(url, str)})
+    if not domain and (url is not None or tool not in _SEARCHES_NET):
+        doubts.append("which host it would reach is not known")
+    named = [name for name in others.names if name != domain]
+    if (named or not others.is_whole) and tool not in _SEARCHES_NET:
+        doubts.append("it names another address as well")
+    found = _perhaps({"url": url}, folder, ground)
+    return ToolUse(
+        names=names,
+        strict_names=names,
+        possible=found.files,
+        domain=domain,
+        other_domains=tuple(named),
         doubts=tuple(doubts),
     )
 
