@@ -267,6 +267,33 @@ def test_a_fault_of_ours_opens_nothing_that_is_denied_by_name(place: Place, monk
     assert place.effect({"command": "ls"}, "some_new_tool") == "ask"
 
 
+@pytest.mark.parametrize("inner", ["infra", "infra/prod"])
+def test_a_folder_that_poses_as_the_project_does_not_hide_what_a_rule_of_a_persons_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inner: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rules = '[[rule]]\ndeny = ["Edit(infra/**)"]\nexcept = ["Edit(infra/docs/**)", "Edit(infra/prod/docs/**)"]\n\n'
+    place = Place(tmp_path.resolve(), rules + ALLOWING)
+    shop, place.project = place.project, place.project / inner
+    place.project.mkdir(exist_ok=True)
+    (shop / ".git" / "hooks").rmdir()
+    (shop / ".git").rmdir()
+
+    def effect(kind: str, tool: str, given: Json) -> str:
+        action = {"kind": kind, "tool": tool, "folder": str(place.project), "data": {"input": given}}
+        return RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect
+
+    assert effect("edit", "Write", {"file_path": "main.tf", "content": ""}) == "ask"
+    assert effect("mcp", "mcp__files__do", {"path": "main.tf"}) == "ask"
+    assert effect("edit", "Write", {"file_path": "docs/a.md", "content": ""}) == "allow"
+    assert effect("read", "Read", {"file_path": "main.tf"}) == "allow"
+
+
+def test_a_home_is_no_folder_that_projects_lie_in(place: Place) -> None:
+    place.config.user_rules.write_text('[[rule]]\ndeny = ["Edit(shop/**)"]\n\n' + ALLOWING)
+    assert place.effect({"path": "main.tf"}) == "allow"
+
+
 @pytest.mark.parametrize("target", ["[role=button]", "div > *", "stash@{0}", "a[href]"])
 def test_what_picks_a_part_of_a_page_is_no_file(tmp_path: Path, target: str) -> None:
     place = Place(tmp_path.resolve(), '[[rule]]\nallow = ["*"]\n')

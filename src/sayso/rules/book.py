@@ -5,6 +5,7 @@ The strictest that matches wins, whatever file it is in: deny, then ask, then al
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -12,15 +13,19 @@ from functools import cached_property
 from sayso.config import SANDBOXES
 from sayso.records import record, replace
 from sayso.rules.pattern import About, Pattern
+from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
 from sayso.rules.use import Command, ToolUse, UsedPath
 
 _ANYWHERE = "(?:.*/)?"
+_WHEREVER = (RuleLevel.MACHINE, RuleLevel.PERSON)
+"""Whose rules are about whichever project."""
 
 NO_RULE = "no rule is about it"
 FAULTY = "the rules are not used, because a file of them has an error"
 HIDDEN = "it may touch files that a rule is about, without naming them"
 MENTIONED = "it names a file that a rule is about"
+FROM_ABOVE = "a rule is about it as seen from a folder that its project lies in"
 NO_SANDBOX = "the rule that allows it wants a sandbox that this would not run in"
 
 
@@ -208,6 +213,23 @@ class RuleBook:
             for path in guarded
         ):
             yield MENTIONED
+        if self._is_meant_from_above(use, where):
+            yield FROM_ABOVE
+
+    def _is_meant_from_above(self, use: ToolUse, where: Circumstances) -> bool:
+        """An agent can be started in a folder within what a person takes for the project, and make a repository there.
+        A project's own file says by where it lies what its patterns are about."""
+        above = _folders_above(where.project)
+        return any(
+            not any(_covers_path(exception, seen) for exception in entry.rule.exceptions)
+            for path in ((*use.paths, *use.possible, *use.mentioned) if above else ())
+            if self._may_guard(path)
+            for entry in self._guarding
+            if entry.rule.level in _WHEREVER and _may_hold(entry.rule, where)
+            if path not in use.paths or entry.pattern.is_of(use.strict_names)
+            for top in above
+            if entry.pattern.concerns_path(seen := replace(path, project=top, folder=top, around=()))
+        )
 
     def _may_guard(self, path: UsedPath) -> bool:
         """Whether any of the guarding patterns can be about the path: one look for however many there are."""
@@ -255,6 +277,15 @@ def matches(rule: Rule, use: ToolUse) -> bool:
     return not use.doubts and all(
         any(_allows(entry, use, words) for entry in entries) for words in use.commands or ((),)
     )
+
+
+def _folders_above(project: str) -> tuple[str, ...]:
+    """The folders that a project lies in, up to the home that it is in."""
+    home, found, above = os.path.realpath(os.path.expanduser("~")), list[str](), os.path.dirname(project)
+    while above not in ("", "/", home) and not home.startswith(f"{above}/"):
+        found.append(above)
+        above = os.path.dirname(above)
+    return tuple(found)
 
 
 # One pattern of a rule

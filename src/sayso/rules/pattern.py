@@ -108,7 +108,7 @@ class Pattern:
         """Whether the use may be meant, or part of it."""
         if self.about is About.PATH and any(map(self.concerns_path, use.possible)):
             return True
-        if not self._is_of(use.strict_names):
+        if not self.is_of(use.strict_names):
             return False
         match self.about:
             case About.NOTHING:
@@ -143,15 +143,15 @@ class Pattern:
     def may_mean(self) -> re.Pattern[str]:
         return re.compile(rf"{self.path_expression}(?:/.*)?\Z", re.DOTALL | re.IGNORECASE)
 
-    def _is_of(self, names: frozenset[str]) -> bool:
+    def is_of(self, names: frozenset[str]) -> bool:
         return self.name in names or ("*" in self.name and any(map(self._named.fullmatch, names)))
 
     def _is_surely_of(self, names: frozenset[str]) -> bool:
         """The same, where a name can be read in one way only: `mcp__a__b__c` may be of a server `a` or of `a__b`."""
         if "*" not in self.name or self.name == "*":
-            return self._is_of(names)
+            return self.is_of(names)
         parts = self.name.count("__")
-        return self._is_of(frozenset(name for name in names if name.count("__") == parts and "___" not in name))
+        return self.is_of(frozenset(name for name in names if name.count("__") == parts and "___" not in name))
 
     def covers_path(self, path: UsedPath) -> bool:
         seen = self._seen(path.real, path.project) if path.real else None
