@@ -371,7 +371,13 @@ def test_what_a_rule_excepts_is_excepted_for_every_tool(tmp_path: Path) -> None:
         ("read", "Read", {"file_path": "a.txt", "offset": 3}, "allow"),
         ("read", "Read", {"file_path": "a.txt", "paths": [".env"]}, "deny"),
         ("read", "Grep", {"pattern": "x", "path": "src", "paths": [".env"]}, "deny"),
-        ("read", "LS", {"path": "src"}, "ask"),
+        ("read", "LS", {"path": "src"}, "allow"),
+        ("read", "LS", {}, "allow"),
+        ("read", "LS", {"path": "src", "paths": ["lib"]}, "ask"),
+        ("read", "Glob", {"pattern": "**/*.tf"}, "allow"),
+        ("read", "Glob", {"pattern": "../**"}, "ask"),
+        ("read", "Grep", {"pattern": "x", "path": "src"}, "ask"),
+        ("read", "rg", {"pattern": "x", "paths": ["src"]}, "ask"),
         ("fetch", "WebFetch", {"url": "file:///{project}/.env"}, "deny"),
     ],
 )
@@ -419,6 +425,60 @@ def test_a_patch_of_very_many_files_takes_no_long_time_to_look_at(place: Place) 
         given = {"changes": [*changes, *more], "patch": ""}
         action = {"kind": "edit", "tool": "apply_patch", "folder": str(place.project), "data": {"input": given}}
         assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect
+
+
+@pytest.mark.parametrize(
+    ("more", "effect"),
+    [
+        ({"mode": "sync", "initial_wait": 30}, "allow"),
+        ({"mode": "async"}, "allow"),
+        ({"mode": "unsandboxed"}, "ask"),
+        ({"initial_wait": "x"}, "ask"),
+        ({"workdir": "{project}"}, "allow"),
+        ({"directory": "{project}/"}, "allow"),
+        ({"workdir": "{project}/src/.."}, "ask"),
+        ({"workdir": "src"}, "ask"),
+        ({"directory": "/"}, "ask"),
+    ],
+)
+def test_a_shell_call_that_says_what_holds_anyway_is_as_good_as_one_that_does_not(
+    place: Place, more: Json, effect: str
+) -> None:
+    given = json.loads(json.dumps({"command": "make", **more}).replace("{project}", str(place.project)))
+    action = {"kind": "shell", "tool": "Bash", "folder": str(place.project), "data": {"input": given}}
+    assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect
+
+
+@pytest.mark.parametrize(
+    ("given", "effect"),
+    [
+        ({"path": "src"}, "allow"),
+        ({"paths": ["src"]}, "allow"),
+        ({"path": "src", "paths": ["lib"]}, "ask"),
+        ({"path": "Secrets"}, "deny"),
+        ({"path": "linked"}, "deny"),
+        ({"path": "data"}, "ask"),
+        ({"path": "DATA/keys"}, "ask"),
+        ({"path": "data/other"}, "allow"),
+        ({"path": "."}, "ask"),
+        ({"path": ".."}, "ask"),
+        ({"path": "{home}/other"}, "ask"),
+        ({"path": "/"}, "ask"),
+        ({}, "ask"),
+    ],
+)
+def test_a_search_is_asked_where_what_may_not_be_read_may_lie_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: Json, effect: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rules = '[[rule]]\ndeny = ["Read(secrets/**)", "Read(data/keys/*.pem)", "Read(~/other/x/**)", "Edit(src/**)"]\n\n'
+    place = Place(tmp_path.resolve(), rules + '[[rule]]\nallow = ["Grep"]\n')
+    for folder in ("secrets", "data/keys"):
+        (place.project / folder).mkdir(parents=True)
+    (place.project / "linked").symlink_to("secrets")
+    given = json.loads(json.dumps({"pattern": "x", **given}).replace("{home}", str(place.project.parent)))
+    action = {"kind": "read", "tool": "Grep", "folder": str(place.project), "data": {"input": given}}
+    assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect
 
 
 def test_a_tool_that_writes_what_agents_are_told_from_then_on_is_asked(place: Place) -> None:

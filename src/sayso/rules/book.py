@@ -20,6 +20,8 @@ from sayso.rules.use import Command, ToolUse, UsedPath
 _ANYWHERE = "(?:.*/)?"
 _WHEREVER = (RuleLevel.MACHINE, RuleLevel.PERSON)
 """Whose rules are about whichever project."""
+_LISTING = frozenset(("Glob", "LS"))
+"""Tools that show the names of files and nothing in them."""
 
 NO_RULE = "no rule is about it"
 FAULTY = "the rules are not used, because a file of them has an error"
@@ -201,6 +203,8 @@ class RuleBook:
     def _path_doubts(self, use: ToolUse, where: Circumstances) -> Iterator[str]:
         if use.hides_paths and any(_may_hold(entry.rule, where) for entry in self._guarding):
             yield HIDDEN
+        if use.searches and any(self._may_find(entry, use, where) for entry in self._guarding):
+            yield HIDDEN
         if use.reads_below and any(
             _may_hold(each.rule, where) and each.pattern.is_of_reading for each in self._guarding
         ):
@@ -215,6 +219,15 @@ class RuleBook:
             yield MENTIONED
         if self._is_meant_from_above(use, where):
             yield FROM_ABOVE
+
+    def _may_find(self, entry: _Entry, use: ToolUse, where: Circumstances) -> bool:
+        """Whether a search may come to what a pattern is about: to its contents, or for one that only lists, to its
+        name."""
+        names = use.strict_names & _LISTING or use.strict_names
+        if not _may_hold(entry.rule, where) or not entry.pattern.is_of(names):
+            return False
+        above = _folders_above(where.project) if entry.rule.level in _WHEREVER else ()
+        return any(entry.pattern.may_be_below(replace(path, around=(*path.around, *above))) for path in use.paths)
 
     def _is_meant_from_above(self, use: ToolUse, where: Circumstances) -> bool:
         """An agent can be started in a folder within what a person takes for the project, and make a repository there.

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from itertools import takewhile
 
 from sayso.records import record
 from sayso.rules.use import Command, ToolUse, UsedPath
@@ -133,6 +134,25 @@ class Pattern:
         names = [] if self._is_absolute or self._is_anchored else [way.rpartition("/")[2] for way in ways]
         return any(self._path_below.fullmatch(each) for each in (*seen, *names))
 
+    def may_be_below(self, folder: UsedPath) -> bool:
+        """Whether what is meant may lie in a folder, as far as that can be told without a look into it."""
+        if not self._is_absolute and not self._is_anchored:
+            return True
+        tops = ("/",) if self._is_absolute else dict.fromkeys((folder.project, folder.folder, *folder.around))
+        return folder.real is None or any(
+            _meet(_parts_of(way), (*_parts_of(top), *self._certain_parts))
+            for way in (folder.real, folder.named)
+            for top in tops
+        )
+
+    @cached_property
+    def _certain_parts(self) -> tuple[str, ...]:
+        """The folders that the path begins with, as far as no star is in them."""
+        import os.path
+
+        spec = os.path.realpath(os.path.expanduser("~")) + self.spec[1:] if self.spec.startswith("~/") else self.spec
+        return tuple(takewhile(lambda part: not set(part) & set("*?"), _parts_of(spec)))
+
     @property
     def path_expression(self) -> str:
         """Matches, from the root or from anywhere in it, every path that may be meant, and perhaps others."""
@@ -217,6 +237,16 @@ class Pattern:
         if wanted.startswith("*."):
             return domain.endswith(wanted[1:])
         return bool(domain) and domain == wanted
+
+
+def _parts_of(path: str) -> tuple[str, ...]:
+    """In letters of whatever case."""
+    return tuple(part for part in path.casefold().split("/") if part not in ("", "."))
+
+
+def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one of them lies in the other, or they are the same."""
+    return all(part == there for part, there in zip(one, other, strict=False))
 
 
 def pattern(text: str) -> Pattern:

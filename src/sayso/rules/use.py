@@ -49,6 +49,8 @@ class ToolUse:
     """What the words of its commands would be as paths."""
     hides_paths: bool = False
     """Whether it may come to other files than it names."""
+    searches: bool = False
+    """Whether all that it touches without naming it lies in its paths."""
     reads_below: bool = False
     """Whether it reads files in folders without naming them."""
     is_plain: bool = False

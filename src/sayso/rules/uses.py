@@ -38,6 +38,7 @@ _WRITES_MEMORY = frozenset(("save_memory", "manage_memory"))
 _SEARCHES_NET = ("WebSearch",)
 _SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
+_OWN_FOLDERS = ("workdir", "directory", "cwd")
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 _IN_BRACKETS = re.compile(r"\[+[\w.]{2,}\]+")
 """A whole name as web frameworks have them. With stars it would mean a name of one letter."""
@@ -93,7 +94,7 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
         return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
     match kind:
         case "shell":
-            return _shell(given, action["folder"], names, ground, doubts)
+            return _shell(_without_the_usual(given, action["folder"]), action["folder"], names, ground, doubts)
         case "edit":
             return _edit(action, given, names, ground, doubts)
         case "read":
@@ -386,6 +387,8 @@ def _read(
 ) -> ToolUse:
     searches = tool in _SEARCHES
     key = "path" if searches else "file_path"
+    if searches and not given.get("path") and (only := _only_one(given.get("paths"))):
+        given = {**{name: value for name, value in given.items() if name != "paths"}, "path": only}
     named = given.get(key) or (folder if searches else None)
     if not isinstance(named, str):
         others, _ = _beside(given, "", "", None, folder, ground)
@@ -402,9 +405,27 @@ def _read(
         strict_names=names,
         paths=(path,),
         possible=others,
-        hides_paths=searches,
+        searches=searches,
         doubts=tuple(doubts),
     )
+
+
+def _only_one(named: object) -> str:
+    """The one folder that a search is for, where several may be named."""
+    only = named[0] if isinstance(named, list) and len(named) == 1 else ""
+    return only if isinstance(only, str) else ""
+
+
+def _without_the_usual(given: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Without what says how long a client waits for a command before its agent goes on, and that it runs where the
+    agent is anyway."""
+    return {
+        key: value
+        for key, value in given.items()
+        if not (key == "mode" and value in ("sync", "async"))
+        and not (key == "initial_wait" and type(value) in (int, float))
+        and not (key in _OWN_FOLDERS and isinstance(value, str) and (value.rstrip("/") or "/") == folder)
+    }
 
 
 def _fetch(
