@@ -10,8 +10,9 @@ from sayso.rules.shell import UNKNOWN
 from sayso.rules.use import UsedPath
 
 _OF_VERSIONS = (
-    ".git .gitconfig .config/git .githooks .husky .pre-commit-config.yaml lefthook.yml lefthook.yaml "
-    ".lefthook.yml .lefthook.yaml .hg .hgrc .jj"
+    ".git .gitconfig .config/git .githooks .husky .pre-commit-config.yaml lefthook.yml "
+    "lefthook.yaml lefthook.toml lefthook.json lefthook-local.yml .lefthook.yml .lefthook.yaml "
+    ".gitlab-ci.yml .hg .hgrc .jj"
 )
 """What git, and others that keep versions, run."""
 _OF_AGENTS = (
@@ -19,25 +20,32 @@ _OF_AGENTS = (
     ".config/opencode opencode.json opencode.jsonc .copilot .github/workflows .github/agents .github/copilot "
     ".github/extensions .github/hooks .github/skills .github/instructions .github/prompts .github/mcp.json "
     ".github/copilot-instructions.md .agents .cursor .cursorrules .windsurf .windsurfrules .codeium .cline "
-    ".clinerules .kiro .amazonq .roo .kilocode .continue .config/goose .goosehints .aider.conf.yml AGENTS.md "
-    "AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md"
+    ".clinerules .kiro .amazonq .roo .kilocode .continue .config/goose .goose .goosehints .aider.conf.yml "
+    ".claude-plugin .rules .junie .trae .augment .openhands .config/crush crush.json .crush.json CRUSH.md WARP.md "
+    "AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md"
 )
 """Agents: what they may do, what they start, what they are told."""
-_OF_EDITORS = ".vscode .config/Code .idea .zed .config/zed .devcontainer .devcontainer.json"
+_OF_EDITORS = (
+    ".vscode .config/Code .config/VSCodium .config/Cursor .idea .zed .config/zed .devcontainer .devcontainer.json "
+    ".vimrc"
+)
 """Editors that run tasks, and hold settings of agents."""
 _OF_SHELLS = (
     ".profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin "
     ".zlogout .config/fish .config/powershell .envrc .direnvrc .config/direnv mise.toml mise.local.toml "
     ".mise.toml .mise.local.toml .mise .config/mise .xprofile .config/autostart .config/environment.d "
-    ".config/systemd LaunchAgents .ssh"
+    ".config/systemd .local/share/systemd .xinitrc .xsession .xsessionrc .pam_environment .tmux.conf .gdbinit "
+    ".yarnrc.yml LaunchAgents .ssh"
 )
-"""Shells, and what begins with a session."""
+"""Shells, what begins with a session, and what a program runs whenever it is started there."""
 PROTECTED_NAMES = tuple(" ".join((_OF_VERSIONS, _OF_AGENTS, _OF_EDITORS, _OF_SHELLS)).split())
 """What lies there, in whichever folder."""
 _PROTECTED = frozenset(name.casefold() for name in PROTECTED_NAMES)
 _LONGEST = max(name.count("/") for name in PROTECTED_NAMES) + 1
 _PARTS = frozenset(
-    part.lower() for name in PROTECTED_NAMES for part in name.split("/")[: 1 if name.startswith(".config/") else None]
+    part.lower()
+    for name in PROTECTED_NAMES
+    for part in name.split("/")[: 1 if name.startswith((".config/", ".local/")) else None]
 )
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
 MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
