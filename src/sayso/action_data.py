@@ -45,7 +45,7 @@ def digest_of(plain: Mapping[str, Any]) -> str:
     return sha256(canonical(plain).encode())
 
 
-DEEPEST = 200
+DEEPEST = 100
 """Levels of objects and lists in an input. Whoever goes through it later does so level by level."""
 
 

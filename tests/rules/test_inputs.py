@@ -177,7 +177,7 @@ def test_a_link_to_a_file_is_that_file(place: Place) -> None:
         {"name": "./" * 60_000 + "CLAUDE.md"},
         {"to": "./" * 60_000 + "CLAUDE.md"},
         {"x": "./" * 60_000 + "CLAUDE.md"},
-        {"source": "a" * 5_000},
+        {"source": "a." * 5_000},
         {"x": "a/." * 5_000},
         {"x": "vscode://" + "a" * 5_000},
         {"text": '--- "a/CLAUDE\\056md"\n+++ zz\n'},
@@ -237,6 +237,9 @@ def test_what_looks_like_a_file_that_a_rule_is_about_is_asked_under_whichever_ke
 
 
 def test_contents_are_no_names_however_long_they_are(place: Place) -> None:
+    assert place.effect({"path": "a.png", "image": "iVBORw0/KGgo" * 20_000}) == "allow"
+    assert place.effect({"path": "a.json", "content": '{"a":"b/c.d"}' * 20_000}) == "allow"
+    assert place.effect({"key": "cache:user:*"}) == "allow"
     given = {"path": "a.png", "data": "iVBORw0/KGgo" * 20_000, "text": "some words " * 20_000, "more": "a b\n" * 20_000}
     assert place.effect(given) == "allow"
 
@@ -371,6 +374,8 @@ def test_what_a_rule_excepts_is_excepted_for_every_tool(tmp_path: Path) -> None:
         ("read", "Read", {"file_path": "a.txt", "offset": 3}, "allow"),
         ("read", "Read", {"file_path": "a.txt", "paths": [".env"]}, "deny"),
         ("read", "Grep", {"pattern": "x", "path": "src", "paths": [".env"]}, "deny"),
+        ("edit", "Write", {"file_path": "a.txt", "content": "", "x": {"y": ["infra/main.tf"]}}, "ask"),
+        ("edit", "Edit", {"file_path": "a.txt", "old_string": "infra/x", "new_string": ".env"}, "allow"),
         ("read", "LS", {"path": "src"}, "allow"),
         ("read", "LS", {}, "allow"),
         ("read", "LS", {"path": "src", "paths": ["lib"]}, "ask"),
@@ -495,6 +500,9 @@ def test_a_tool_that_writes_what_agents_are_told_from_then_on_is_asked(place: Pl
         {"path": "a/" * 50_000, "dir": "x", "folder": "y"},
         {"path": "\\" * 500_000, "source": ":1" * 200_000, "x": "%25" * 100_000},
         {f"key{number}": "v" for number in range(10_000)},
+        {f"d{number}_dir": ":1" * 1_900 + "a" for number in range(250)},
+        {**{f"command_{n}": "a" for n in range(5_000)}, **{f"args_{n}": "b" for n in range(5_000)}},
+        {"target": "[a=" * 300_000},
     ],
 )
 def test_a_long_input_takes_no_long_time_to_look_at(place: Place, given: Json) -> None:

@@ -38,7 +38,7 @@ _FOLDERS = re.compile(
 _LINES = _each("command cmd commandline script shell bash sh zsh run exec argv")
 _PROGRAMS = _LINES | {"program", "executable", "binary"}
 _WORDS = _each("args arguments input code sourcecode expression python javascript js program")
-_ARGUMENTS = _each("args argv arguments params parameters options flags")
+_ARGUMENTS = _each("args arg argv arguments argument subcommand params parameters options flags")
 _SEARCHED = _each("include exclude glob fileglob filepattern pathpattern")
 _AS_TEXTS = _each(
     "args argv arguments params parameters input toolinput json payload kwargs request data body options variables"

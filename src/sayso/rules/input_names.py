@@ -11,7 +11,7 @@ from sayso.records import record
 LONGEST_NAME = 4096
 """Letters of a name that a system opens. Programs take dots and slashes out of longer ones first."""
 _MOST_SPELLINGS = 48
-MOST_LETTERS = 1_500_000
+MOST_LETTERS = 600_000
 """Of all spellings of the values of one input."""
 
 _ADDRESS = re.compile(r"(?i)(?:https?|wss?|ftps?|mailto|data|git|ssh):")
@@ -66,7 +66,8 @@ def is_plain_name(name: str) -> bool:
 def is_file_address(value: str) -> bool:
     """Whether it is one for those who leave out what cannot be seen."""
     begins = "".join(filter(str.isprintable, value[:200].strip(AROUND)))
-    return bool(_SCHEME.match(begins) or _SCHEMES.match(begins)) and not is_address(begins)
+    in_another = _SCHEMES.match(begins) and (":/" in begins or "file:" in begins.lower())
+    return bool(_SCHEME.match(begins) or in_another) and not is_address(begins)
 
 
 def is_address(value: str) -> bool:
@@ -76,7 +77,12 @@ def is_address(value: str) -> bool:
 
 def may_be_long_name(value: str) -> bool:
     """Whether a program may find a name in it, however long it is: it is no text, and no contents."""
-    return is_file_address(value) or not (re.search(r"\s", value) or _CODED.fullmatch(value) or is_address(value))
+    is_text = re.search(r"\s", value) or value.startswith(("{", "[", "<"))
+    return is_file_address(value) or not (is_text or is_coded(value) or is_address(value))
+
+
+def is_coded(value: str) -> bool:
+    return bool(_CODED.fullmatch(value))
 
 
 def _folded(name: str) -> str:

@@ -18,7 +18,9 @@ from sayso.rules.input_names import (
     AROUND,
     LONGEST_NAME,
     MOST_LETTERS,
+    Spellings,
     is_address,
+    is_coded,
     is_file_address,
     may_be_long_name,
     spellings,
@@ -36,11 +38,13 @@ _MOST_FOLDERS = 16
 """From which one value may be meant."""
 _MOST_LETTERS = 120_000
 """Of all names together: the longer they are, the longer they take to be looked for."""
+_MOST_LOOKS = 15_000
 _MOST_LINES = 200
 _LONGEST = 100_000
 """Letters of all that is made of words."""
 
 _SELECTOR = re.compile(r"\[[\w-]+(?:[~|^$*]?=[^\]]*)?\]|\s[>+~]\s|@\{\d+\}")
+_LONGEST_SELECTOR = 500
 _LIST = re.compile(r"[\n,;:]|\s+")
 _WORD_ENDS = re.compile(r"[\s;|&<>()\"'`,={}\[\]@]+")
 _OFTEN_FILES = re.compile(r"(?i)path|file|folder|dir|notebook|cwd|target|dest|dst|ur[il]|source|src|root|name")
@@ -115,7 +119,7 @@ class _Found:
         )
         self.lines = dict[str, None]()
         self.has_more = self.searches = False
-        self._keys = self._letters = self._read = 0
+        self._keys = self._letters = self._read = self._looks = 0
         self._rest, self._later = deque[tuple[Any, _Place]](), list[tuple[str, _Place]]()
 
     def go_through(self, given: Mapping[str, Any], texts: Container[str]) -> None:
@@ -167,8 +171,12 @@ class _Found:
             names = names[: max(0, len(names) + _MOST_KEYS - self._keys)]
         keys = {name: meaning(name) for name in names}
         beside = (each for name in names if keys[name].is_folder for each in _texts_in(given[name]))
-        known = dict.fromkeys(chain((spelt for each in beside for spelt in spellings(each).names), at.folders))
-        self.has_more |= len(known) > _MOST_FOLDERS
+        known = dict[str, None]()
+        for each in chain(beside, at.folders):
+            known.update(self._spelt(each).names)
+            if len(known) > _MOST_FOLDERS:
+                self.has_more = True
+                break
         folders = tuple(known)[:_MOST_FOLDERS]
         is_below = at.key.may_name_files or at.is_below_files
         self._note_commands({name: given[name] for name in names}, keys)
@@ -181,9 +189,12 @@ class _Found:
 
     def _note_commands(self, given: Mapping[str, Any], keys: Mapping[str, KeyMeaning]) -> None:
         """A program with the arguments beside it."""
-        for program in (_line_of(given[name]) for name, key in keys.items() if key.is_program):
-            for more in (_line_of(given[name]) for name, key in keys.items() if key.is_arguments and program):
-                self._add_line(f"{program} {more}")
+        programs = [line for name, key in keys.items() if key.is_program and (line := _line_of(given[name]))]
+        arguments = [name for name, key in keys.items() if key.is_arguments] if programs else []
+        self.has_more |= max(len(programs), len(arguments)) > _MOST_FOLDERS and bool(arguments)
+        for name in arguments[:_MOST_FOLDERS]:
+            for program in programs[:_MOST_FOLDERS]:
+                self._add_line(f"{program} {_line_of(given[name])}")
 
     def _add_line(self, line: str) -> None:
         self._letters += len(line)
@@ -205,7 +216,10 @@ class _Found:
         if key.has_words:
             self._add_words(value, place)
         self.searches |= key.is_searched and bool(set(value) & set("*?[{"))
-        if key.names_files and not (key.selects and "/" not in value and _SELECTOR.search(value)):
+        selects = key.selects and len(value) <= _LONGEST_SELECTOR and "/" not in value and _SELECTOR.search(value)
+        # Where a file is guarded it may still be a name with stars.
+        self.searches |= bool(selects)
+        if key.names_files and not selects:
             self._add_names(value, bare, place)
         elif ("\n" not in bare or is_file_address(bare)) and not is_address(bare):
             is_named = (key.may_name_files or place.is_below_files) and _looks_like_file(bare)
@@ -233,15 +247,26 @@ class _Found:
         looking = filter(_looks_like_file, words)
         self.has_more |= not (self.mentioned.take(words) and self.words.take(chain(looking, below)))
 
-    def _add(self, name: str, place: _Place, *, is_named: bool) -> bool:
-        """Whether there is room for more."""
-        if not name or self._read > MOST_LETTERS:
-            return not name
+    def _spelt(self, name: str) -> Spellings:
+        if self._read > MOST_LETTERS:
+            self.has_more = True
+            return Spellings(names={name: None} if len(name) <= LONGEST_NAME else {}, is_whole=False)
         spelt = spellings(name)
         self._read += spelt.letters
-        self.has_more |= self._read > MOST_LETTERS
-        if not spelt.is_whole and (place.key.may_name_files or may_be_long_name(name)):
+        return spelt
+
+    def _add(self, name: str, place: _Place, *, is_named: bool) -> bool:
+        """Whether there is room for more."""
+        if not name:
+            return True
+        self._looks += 1
+        if self._looks > _MOST_LOOKS:
             self.has_more = True
+            return False
+        spelt = self._spelt(name)
+        if not spelt.is_whole:
+            told = place.key.names_files or (place.key.may_name_files and not is_coded(name))
+            self.has_more |= told or may_be_long_name(name)
         below = [each for each in spelt.names if not each.startswith(("/", "~"))]
         joined = (f"{folder}/{each}" for folder in place.folders for each in below if each != folder)
         has_room = (self.files if is_named else self.mentioned).take(chain(spelt.names, joined))

@@ -314,9 +314,16 @@ def _any_tool(action: PlainAction, given: object, names: frozenset[str], ground:
     )
 
 
+@record
+class _Beside:
+    files: tuple[UsedPath, ...]
+    mentioned: tuple[UsedPath, ...]
+    doubts: list[str]
+
+
 def _beside(
     given: Mapping[str, Any], named: str, key: str, path: UsedPath | None, folder: str, ground: Ground
-) -> tuple[tuple[UsedPath, ...], list[str]]:
+) -> _Beside:
     """What the input of a tool for files names besides its one file, and what else that may be."""
     from sayso.rules.input_names import is_plain_name, spellings
 
@@ -328,7 +335,7 @@ def _beside(
     if named and not is_plain_name(named):
         others = (*others, *_ways(spellings(named).names, (folder,), ground))
         doubts.append("which file it names depends on how that is read")
-    return others, doubts
+    return _Beside(files=others, mentioned=found.mentioned, doubts=doubts)
 
 
 def _edit(
@@ -343,19 +350,26 @@ def _edit(
         several = tuple(_path(name, folder, ground) for name in named[:_MOST_FOLLOWED])
         several += tuple(_path(name, folder, without_disk) for name in named[_MOST_FOLLOWED:])
         doubts.append("it changes several files" if several else "which file it would change is not known")
-        others, _ = _beside(given, "", "", None, folder, ground)
-        return ToolUse(names=names, strict_names=names, paths=several, possible=others, doubts=tuple(doubts))
+        beside = _beside(given, "", "", None, folder, ground)
+        return ToolUse(names=names, strict_names=names, paths=several, possible=beside.files, doubts=tuple(doubts))
     named = given[key]
     path = _path(named, folder, ground)
-    others, about_others = _beside(given, named, key, path, folder, ground)
-    doubts += [*_depends_on_links(named, path, ground), *about_others]
+    beside = _beside(given, named, key, path, folder, ground)
+    doubts += [*_depends_on_links(named, path, ground), *beside.doubts]
     known = action["data"].get("file")
     if isinstance(known, Mapping):
         path = replace(path, real=known["path"] or None)
         doubts += [] if known["path"] else ["which file it would change is not known"]
     if is_protected(path, ground.guarded):
         doubts.append(PROTECTED)
-    return ToolUse(names=names, strict_names=names, paths=(path,), possible=others, doubts=tuple(doubts))
+    return ToolUse(
+        names=names,
+        strict_names=names,
+        paths=(path,),
+        possible=beside.files,
+        mentioned=beside.mentioned,
+        doubts=tuple(doubts),
+    )
 
 
 def _depends_on_links(named: str, path: UsedPath, ground: Ground) -> list[str]:
@@ -391,20 +405,21 @@ def _read(
         given = {**{name: value for name, value in given.items() if name != "paths"}, "path": only}
     named = given.get(key) or (folder if searches else None)
     if not isinstance(named, str):
-        others, _ = _beside(given, "", "", None, folder, ground)
+        beside = _beside(given, "", "", None, folder, ground)
         doubts = ["which file it would read is not known", *doubts]
-        return ToolUse(names=names, strict_names=names, possible=others, doubts=tuple(doubts))
+        return ToolUse(names=names, strict_names=names, possible=beside.files, doubts=tuple(doubts))
     wanted = given.get("pattern")
     if tool == "Glob" and (not isinstance(wanted, str) or ".." in wanted or wanted.startswith(("/", "~"))):
         doubts.append("where it would look is not known")
     path = replace(_path(named, folder, ground), is_whole_folder=searches)
-    others, about_others = _beside(given, named, key, path, folder, ground)
-    doubts += [*_depends_on_links(named, path, ground), *about_others]
+    beside = _beside(given, named, key, path, folder, ground)
+    doubts += [*_depends_on_links(named, path, ground), *beside.doubts]
     return ToolUse(
         names=names,
         strict_names=names,
         paths=(path,),
-        possible=others,
+        possible=beside.files,
+        mentioned=beside.mentioned,
         searches=searches,
         doubts=tuple(doubts),
     )
