@@ -115,6 +115,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         {"path": "%252eenv"},
         {"url": "jar:file:{project}/.env!/x"},
         {"url": "file://infra/main.tf"},
+        {"url": "file:///infra/main.tf"},
+        {"paths": "a|infra/main.tf"},
+        {"dirname": "infra", "basename": "main.tf"},
+        {"patch": "*** Update File: infra/main.tf"},
         {"request": '{"path": ".env"}'},
         {"data": '{"body": "{\\"path\\": \\".env\\"}"}'},
         {"path": {"x": {"y": ".env"}}},
@@ -232,6 +236,9 @@ def test_a_key_says_in_whichever_of_its_words_that_it_names_files(place: Place, 
 def test_what_looks_like_a_file_that_a_rule_is_about_is_asked_under_whichever_key(place: Place) -> None:
     assert place.effect({"anything": "infra/main.tf"}) == "ask"
     assert place.effect({"deep": [{"value": ".env"}]}) == "ask"
+    assert place.effect({"flags": "--output=infra/main.tf"}) == "ask"
+    assert place.effect({"ref": "HEAD:infra/main.tf"}) == "ask"
+    assert place.effect({"at": {"path": {"segments": ["src", "..", ".env"]}}}) in ("ask", "deny")
     assert place.effect({"anything": "src/main.tf"}) == "allow"
     assert place.effect({"text": "infra/main.tf", "title": ".env", "file_content": "infra/x\n.env"}) == "allow"
 
@@ -295,6 +302,12 @@ def test_a_folder_that_poses_as_the_project_does_not_hide_what_a_rule_of_a_perso
 def test_a_home_is_no_folder_that_projects_lie_in(place: Place) -> None:
     place.config.user_rules.write_text('[[rule]]\ndeny = ["Edit(shop/**)"]\n\n' + ALLOWING)
     assert place.effect({"path": "main.tf"}) == "allow"
+
+
+@pytest.mark.parametrize("key", ["glob", "include", "filePattern", "path_pattern", "exclude", "pattern"])
+def test_what_files_are_looked_for_by_is_no_name_where_no_rule_is_about_files(tmp_path: Path, key: str) -> None:
+    place = Place(tmp_path.resolve(), '[[rule]]\nallow = ["*"]\n')
+    assert place.effect({key: "**/*.ts", "path": "src"}) == "allow"
 
 
 @pytest.mark.parametrize("target", ["[role=button]", "div > *", "stash@{0}", "a[href]"])

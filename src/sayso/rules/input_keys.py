@@ -23,7 +23,7 @@ _PERHAPS_FILES = re.compile(r"(?:uri|url|source|src|location|from|to|output|root
 _OF_FILES = _each("path file filename filepath folder directory dir pathspec pathname")
 """Words of keys that name files wherever they stand in it: `files_to_read`, `pathInRepo`."""
 _OF_PERHAPS = _each(
-    "out image attachment document doc config template worktree repository repo href link glob include exclude "
+    "out image attachment document doc config template worktree repository repo href link glob include "
     "artifact asset resource"
 )
 _ABOUT_FILES = _each(
@@ -33,13 +33,13 @@ _ABOUT_FILES = _each(
 """Last words of keys that say something else of a file than where it is."""
 _TEXTS = _each("text title topic description message comment summary heading subject")
 _FOLDERS = re.compile(
-    r"(?:folder|directory|dir|cwd|root|base|workspace|project|repo|path|location|target|parent|repository|worktree)$"
+    r"(?:folder|directory|dir|cwd|root|base|workspace|project|repo|path|location|target|parent|repository|worktree|dirname)$"
 )
 _LINES = _each("command cmd commandline script shell bash sh zsh run exec argv")
 _PROGRAMS = _LINES | {"program", "executable", "binary"}
 _WORDS = _each("args arguments input code sourcecode expression python javascript js program")
 _ARGUMENTS = _each("args arg argv arguments argument subcommand params parameters options flags")
-_SEARCHED = _each("include exclude glob fileglob filepattern pathpattern")
+_SEARCHED = _each("include glob fileglob filepattern pathpattern")
 _AS_TEXTS = _each(
     "args argv arguments params parameters input toolinput json payload kwargs request data body options variables"
 )
@@ -94,7 +94,7 @@ def _meaning(key: str) -> KeyMeaning:
         is_line=is_line,
         is_program=not _PROGRAMS.isdisjoint(last),
         is_arguments=not _ARGUMENTS.isdisjoint(known),
-        has_words=is_line or not _WORDS.isdisjoint(known),
+        has_words=is_line or not (_WORDS | _ARGUMENTS).isdisjoint(known),
         is_searched=not _SEARCHED.isdisjoint(known),
         is_as_text=not _AS_TEXTS.isdisjoint(known),
         is_text=not _TEXTS.isdisjoint(known),

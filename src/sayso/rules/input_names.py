@@ -99,7 +99,8 @@ def _readings(text: str) -> Iterator[str]:
         rest = bare[scheme.end() :]
         yield from (rest.partition("#")[0].partition("?")[0], rest)
     if bare[:7].lower() == "file://":
-        yield bare[7:]
+        # Some take that away and look from where they are.
+        yield from (bare[7:], bare[7:].lstrip("/"))
     if scheme := _SCHEMES.match(bare):
         yield bare[scheme.end() :]
     if "!/" in bare:

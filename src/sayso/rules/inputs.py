@@ -45,7 +45,7 @@ _LONGEST = 100_000
 
 _SELECTOR = re.compile(r"\[[\w-]+(?:[~|^$*]?=[^\]]*)?\]|\s[>+~]\s|@\{\d+\}")
 _LONGEST_SELECTOR = 500
-_LIST = re.compile(r"[\n,;:]|\s+")
+_LIST = re.compile(r"[\n,;:|]|\s+")
 _WORD_ENDS = re.compile(r"[\s;|&<>()\"'`,={}\[\]@]+")
 _OFTEN_FILES = re.compile(r"(?i)path|file|folder|dir|notebook|cwd|target|dest|dst|ur[il]|source|src|root|name")
 
@@ -153,6 +153,10 @@ class _Found:
 
     def _in_list(self, values: list[Any], place: _Place) -> Iterator[tuple[Any, _Place]]:
         self.has_more |= len(values) > _MOST_STEPS
+        if place.key.names_files or place.is_below_files:
+            # Some have a list of the parts of one name.
+            parts = [each for each in values[:_MOST_FOLDERS] if isinstance(each, str) and len(each) < LONGEST_NAME]
+            self.words.take(["/".join(parts)] if parts and len(values) <= _MOST_FOLDERS else ())
         one_word = place
         if place.key.is_line and len(values) > 1 and (line := _line_of(values)):
             self._add_line(line)
@@ -215,7 +219,9 @@ class _Found:
             self._add_line(value)
         if key.has_words:
             self._add_words(value, place)
-        self.searches |= key.is_searched and bool(set(value) & set("*?[{"))
+        if key.is_searched and set(value) & set("*?[{"):
+            self.searches = True
+            return
         selects = key.selects and len(value) <= _LONGEST_SELECTOR and "/" not in value and _SELECTOR.search(value)
         # Where a file is guarded it may still be a name with stars.
         self.searches |= bool(selects)
@@ -271,7 +277,8 @@ class _Found:
         joined = (f"{folder}/{each}" for folder in place.folders for each in below if each != folder)
         has_room = (self.files if is_named else self.mentioned).take(chain(spelt.names, joined))
         if not is_named and not re.search(r"\s", name) and _looks_like_file(name):
-            has_room = self.words.take(spelt.names) and has_room
+            parts = (part for each in spelt.names for part in re.split("[=:]", each)[1:])
+            has_room = self.words.take(chain(spelt.names, filter(_looks_like_file, parts))) and has_room
         self.has_more |= not has_room
         return has_room
 

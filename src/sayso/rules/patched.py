@@ -23,7 +23,8 @@ _MEANT = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f":
 def patched(text: str) -> Iterator[tuple[str, bool]]:
     """Each name, and whether it is the file's: git's with and without `a/` and `b/`, and quoted as git quotes them.
     Else it is what would be left if the first folder were taken away, as `-p1` does."""
-    if not _MARK.search(text) or len(lines := text.splitlines()) < 2:
+    lines = text.splitlines() if _MARK.search(text) else []
+    if len(lines) == 1 and not text.lstrip(AROUND).startswith("***"):
         return
     for line in dict.fromkeys(lines):
         found = _NAMING.match(line.lstrip(AROUND)) if line[:64].strip(AROUND)[:1] in _FIRST else None
