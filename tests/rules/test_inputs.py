@@ -314,6 +314,8 @@ def test_what_files_are_looked_for_by_is_no_name_where_no_rule_is_about_files(tm
 def test_what_picks_a_part_of_a_page_is_no_file(tmp_path: Path, target: str) -> None:
     place = Place(tmp_path.resolve(), '[[rule]]\nallow = ["*"]\n')
     assert place.effect({"target": target, "selector": target}) == "allow"
+    place.config.user_rules.write_text('[[rule]]\ndeny = ["Read(secrets/**)"]\n\n[[rule]]\nallow = ["*"]\n')
+    assert [place.effect({key: target}) for key in ("target", "selector")] == ["ask", "allow"]
 
 
 @pytest.mark.parametrize("name", [".e*", ".en[vx]", ".[e]nv", ".{env,x}", "infr?/x"])

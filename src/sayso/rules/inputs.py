@@ -224,7 +224,7 @@ class _Found:
             return
         selects = key.selects and len(value) <= _LONGEST_SELECTOR and "/" not in value and _SELECTOR.search(value)
         # Where a file is guarded it may still be a name with stars.
-        self.searches |= bool(selects)
+        self.searches |= bool(selects) and key.names_files
         if key.names_files and not selects:
             self._add_names(value, bare, place)
         elif ("\n" not in bare or is_file_address(bare)) and not is_address(bare):
