@@ -15,7 +15,7 @@ from tests.running.processes import PATH, PATIENCE, eventually, fresh_token, pla
 
 from sayso import process_table
 from sayso.errors import InvalidInput
-from sayso.running.folder import cancel, is_running, read_runner, read_status
+from sayso.running.folder import cancel, end_leftovers, is_running, read_runner, read_status
 from sayso.running.launch import Launch
 from sayso.running.output import read, tail
 from sayso.running.spawner import Spawner
@@ -384,3 +384,11 @@ def test_helpers_that_end_before_the_command_do_not_pile_up_as_zombies(spawner: 
     eventually(
         lambda: [process.pid for process in process_table.everyone() if process.parent == runner.pid] == [runner.group]
     )
+
+
+def test_what_another_process_clears_away_in_that_moment_leaves_nothing_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It is gone after somebody has looked whether it is there.
+    monkeypatch.setattr(Path, "is_dir", lambda _: True)
+    assert end_leftovers(tmp_path / "gone") == ()

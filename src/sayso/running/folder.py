@@ -200,7 +200,7 @@ def end_leftovers(folder: Path) -> tuple[int, ...]:
 
     def found() -> list[process_table.Process]:
         # What comes before the command has a runner of its own, in a folder below, which may still be there.
-        read = map(read_runner, (folder, *(each for each in folder.glob("*") if each.is_dir())))
+        read = map(read_runner, (folder, *_folders_in(folder)))
         runners, mark = [runner for runner in read if runner], tree.mark_of(str(folder))
         # Marks of folders below begin with this one. Only those that earlier versions gave do not.
         marks = [mark, *(runner.mark for runner in runners if not runner.mark.startswith(mark))]
@@ -216,6 +216,13 @@ def end_leftovers(folder: Path) -> tuple[int, ...]:
         for process in left:
             tree.wait_gone(process.pid, process.started, KILL_ROUND_SECONDS)
     return ()
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return [each for each in folder.iterdir() if each.is_dir()]
+    except FileNotFoundError:
+        return []  # another process has cleared away after it meanwhile
 
 
 def _run_by(runner: RunnerName) -> list[process_table.Process]:
