@@ -450,10 +450,6 @@ def test_a_patch_of_very_many_files_takes_no_long_time_to_look_at(place: Place) 
 @pytest.mark.parametrize(
     ("more", "effect"),
     [
-        ({"mode": "sync", "initial_wait": 30}, "allow"),
-        ({"mode": "async"}, "allow"),
-        ({"mode": "unsandboxed"}, "ask"),
-        ({"initial_wait": "x"}, "ask"),
         ({"workdir": "{project}"}, "allow"),
         ({"directory": "{project}/"}, "allow"),
         ({"workdir": "{project}/src/.."}, "ask"),

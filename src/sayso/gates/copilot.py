@@ -63,7 +63,7 @@ class Copilot:
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
         is_headless = _is_headless(command_line(os.getppid()))
         return Prompt(
-            permission=_wanted(event.get("toolName"), event.get("toolInput"), str(event.get("cwd") or ".")),
+            permission=_wanted(event.get("toolName"), event.get("toolInput")),
             session=str(event.get("sessionId") or ""),
             version="",
             process=0,
@@ -78,11 +78,11 @@ class Copilot:
         return behavior(verdict)
 
 
-def _wanted(tool: object, given: object, folder: str) -> Permission:
+def _wanted(tool: object, given: object) -> Permission:
     if tool == "edit" and isinstance(given, dict) and given.keys() == {"file_path", "diff"}:
         return _change(given["file_path"], given["diff"])
     reads = isinstance(given, dict) and given.get("command") == "view"
-    return permission(tool, given, {**_SAME, _EDITOR: "Read" if reads else "Edit"}, folder)
+    return permission(tool, given, {**_SAME, _EDITOR: "Read" if reads else "Edit"})
 
 
 def _change(file: object, diff: object) -> Permission:

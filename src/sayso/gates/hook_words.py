@@ -3,7 +3,6 @@ name."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -42,8 +41,8 @@ _PATCHES = ("patch", "patchText", "input", "command")
 """How they spell the one that holds a patch."""
 
 
-def permission(tool: object, given: object, same: Mapping[str, str], folder: str = "") -> Permission:
-    """What a hook asks in a folder. `same` has the tools that do what one of Claude Code's does: they are known by its
+def permission(tool: object, given: object, same: Mapping[str, str]) -> Permission:
+    """What a hook asks. `same` has the tools that do what one of Claude Code's does: they are known by its
     name, with its fields, so that the same rules hold and the same is shown. InvalidInput names what is wrong."""
     known = same.get(tool, "") if isinstance(tool, str) else ""
     if known == PATCH and isinstance(given, str):
@@ -53,19 +52,10 @@ def permission(tool: object, given: object, same: Mapping[str, str], folder: str
     renamed: dict[str, Any] = given
     if known == PATCH:
         renamed = _as_patch(given)
-    elif known in _OF_FILES:
+    elif known in (*_OF_FILES, "Bash"):
         renamed = _renamed(given)
-    elif known == "Bash":
-        renamed = _renamed({key: value for key, value in given.items() if not _says_where(key, value, folder)})
     # Where two would come to one name it is not certain which of them its client goes by.
     return approve.read({"tool_name": known, "input": renamed} if renamed else {"tool_name": tool, "input": given})
-
-
-def _says_where(key: str, value: object, folder: str) -> bool:
-    """Whether it only says that a command runs in the folder in which it would run anyway."""
-    if key not in ("directory", "workdir") or not isinstance(value, str):
-        return False
-    return os.path.normpath(os.path.join(folder, value)) == os.path.normpath(folder)
 
 
 def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:

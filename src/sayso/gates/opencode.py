@@ -80,12 +80,12 @@ class Opencode:
 def _wanted(event: Mapping[str, Any], asked: Mapping[str, Any]) -> Permission:
     """The use of a tool with all of its input; or, whatever else it is, all that the client says of it."""
     use, about = _part(event, "use"), asked.get("permission")
-    tool, given, folder = use.get("tool"), _part(use, "input"), str(event.get("directory") or ".")
+    tool, given = use.get("tool"), _part(use, "input")
     is_of_tool = isinstance(tool, str) and about not in _OF_NO_TOOL
-    if not is_of_tool or not given or not _agrees(asked, given, folder):
+    if not is_of_tool or not given or not _agrees(asked, given, str(event.get("directory") or ".")):
         known = {key: asked[key] for key in ("patterns", "metadata") if asked.get(key)}
         return approve.read({"tool_name": about, "input": {**known, **({"use": dict(use)} if use else {})}})
-    found = permission(tool, dict(given), _SAME, folder)
+    found = permission(tool, dict(given), _SAME)
     diff = _part(asked, "metadata").get("diff")
     if found.tool != PATCH or not isinstance(diff, str):
         return found

@@ -44,7 +44,7 @@ class Qwen:
 
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
         return Prompt(
-            permission=permission(event.get("tool_name"), event.get("tool_input"), _SAME, str(event.get("cwd") or ".")),
+            permission=permission(event.get("tool_name"), event.get("tool_input"), _SAME),
             session=str(event.get("session_id") or ""),
             version="",
             process=0,

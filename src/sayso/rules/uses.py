@@ -39,6 +39,7 @@ _SEARCHES_NET = ("WebSearch",)
 _SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 _OWN_FOLDERS = ("workdir", "directory", "cwd")
+_PLAIN_NAME = re.compile(r"[\w./-]*", re.ASCII)
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 _IN_BRACKETS = re.compile(r"\[+[\w.]{2,}\]+")
 """A whole name as web frameworks have them. With stars it would mean a name of one letter."""
@@ -94,7 +95,7 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
         return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
     match kind:
         case "shell":
-            return _shell(_without_the_usual(given, action["folder"]), action["folder"], names, ground, doubts)
+            return _shell(_without_own_folder(given, action["folder"]), action["folder"], names, ground, doubts)
         case "edit":
             return _edit(action, given, names, ground, doubts)
         case "read":
@@ -325,9 +326,12 @@ def _beside(
     given: Mapping[str, Any], named: str, key: str, path: UsedPath | None, folder: str, ground: Ground
 ) -> _Beside:
     """What the input of a tool for files names besides its one file, and what else that may be."""
+    rest = {each: value for each, value in given.items() if each != key}
+    if _PLAIN_NAME.fullmatch(named) and all(isinstance(rest[each], str if each in _TEXTS else int) for each in rest):
+        # As most are: all that finds names in others need not be imported.
+        return _Beside(files=(), mentioned=(), doubts=[])
     from sayso.rules.input_names import is_plain_name, spellings
 
-    rest = {each: value for each, value in given.items() if each != key}
     found = _perhaps(rest, folder, ground, _TEXTS)
     others = tuple(each for each in found.files if path is None or each.named != path.named)
     doubts = [f"it names another file as well: {others[0].named}"] if others and path else []
@@ -431,15 +435,12 @@ def _only_one(named: object) -> str:
     return only if isinstance(only, str) else ""
 
 
-def _without_the_usual(given: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """Without what says how long a client waits for a command before its agent goes on, and that it runs where the
-    agent is anyway."""
+def _without_own_folder(given: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Without what only says that a command runs where its agent is anyway."""
     return {
         key: value
         for key, value in given.items()
-        if not (key == "mode" and value in ("sync", "async"))
-        and not (key == "initial_wait" and type(value) in (int, float))
-        and not (key in _OWN_FOLDERS and isinstance(value, str) and (value.rstrip("/") or "/") == folder)
+        if not (key in _OWN_FOLDERS and isinstance(value, str) and (value.rstrip("/") or "/") == folder)
     }
 
 
