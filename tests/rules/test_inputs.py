@@ -469,6 +469,10 @@ def test_a_shell_call_that_says_what_holds_anyway_is_as_good_as_one_that_does_no
     ("given", "effect"),
     [
         ({"path": "src"}, "allow"),
+        ({"path": "src", "glob": "*.ts"}, "allow"),
+        ({"path": "src", "glob": "../secrets/**"}, "ask"),
+        ({"path": "src", "include": ["/etc/*"]}, "ask"),
+        ({"path": "/proc/self/cwd"}, "ask"),
         ({"paths": ["src"]}, "allow"),
         ({"path": "src", "paths": ["lib"]}, "ask"),
         ({"path": "Secrets"}, "deny"),

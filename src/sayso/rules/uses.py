@@ -377,7 +377,9 @@ def _edit(
 
 
 def _depends_on_links(named: str, path: UsedPath, ground: Ground) -> list[str]:
-    """Programs differ in whether they follow a link before its `..`."""
+    """Programs differ in whether they follow a link before its `..`, and in what they have open themselves."""
+    if OPENED.search(path.named):
+        return ["which file it names depends on the program that looks"]
     if ".." not in named.split("/") or ground.leads_to(os.path.join(path.folder or "/", named)) == path.real:
         return []
     return ["which file it names depends on whether its links are followed first"]
@@ -413,7 +415,8 @@ def _read(
         doubts = ["which file it would read is not known", *doubts]
         return ToolUse(names=names, strict_names=names, possible=beside.files, doubts=tuple(doubts))
     wanted = given.get("pattern")
-    if tool == "Glob" and (not isinstance(wanted, str) or ".." in wanted or wanted.startswith(("/", "~"))):
+    starred = [wanted] if tool == "Glob" else [given[name] for name in ("glob", "include") if given.get(name)]
+    if searches and any(map(_may_lead_elsewhere, starred)):
         doubts.append("where it would look is not known")
     path = replace(_path(named, folder, ground), is_whole_folder=searches)
     beside = _beside(given, named, key, path, folder, ground)
@@ -427,6 +430,11 @@ def _read(
         searches=searches,
         doubts=tuple(doubts),
     )
+
+
+def _may_lead_elsewhere(wanted: object) -> bool:
+    texts = wanted if isinstance(wanted, list) else [wanted]
+    return not all(isinstance(each, str) and ".." not in each and not each.startswith(("/", "~")) for each in texts)
 
 
 def _only_one(named: object) -> str:
