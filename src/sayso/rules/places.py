@@ -6,7 +6,6 @@ import os
 from enum import StrEnum
 from pathlib import Path
 
-from sayso.branches import top_of_repository
 from sayso.config import Config
 
 _ROOT = 0
@@ -35,10 +34,16 @@ def projects_around(project: Path) -> tuple[Path, ...]:
     above, found = os.path.dirname(os.path.realpath(project)), list[Path]()
     while True:
         marks = (os.path.join(above, ".git"), str(Config.rules_of(Path(above))))
-        if any(map(_is_ours, marks)) and (_is_ours(marks[1]) or top_of_repository(above) == above):
+        if _is_ours(marks[1]) or (_is_ours(marks[0]) and _is_top(above)):
             found.append(Path(above))
         if above == (above := os.path.dirname(above)):
             return tuple(found)
+
+
+def _is_top(folder: str) -> bool:
+    from sayso.branches import top_of_repository  # few projects lie in another one
+
+    return top_of_repository(folder) == folder
 
 
 def _is_ours(mark: str) -> bool:
