@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import click
@@ -39,7 +39,7 @@ from sayso.install.machine import Machine
 from sayso.install.part import Done, Part, add, look
 from sayso.install.registration import Registration
 from sayso.install.skill import ParagraphPart, SkillPart
-from sayso.install.targets import BY_KEY, TARGETS, Scope, Target
+from sayso.install.targets import BY_KEY, TARGETS, PromptGate, Scope, Target
 from sayso.text import printable
 
 Piece = TypeVar("Piece")
@@ -345,29 +345,31 @@ def _wants_gate(gates: Mapping[str, GateSetUp], approvals: bool | None) -> bool:
 def _say_when_prompts_come(targets: Sequence[Target]) -> None:
     """Before somebody wonders where they are, or believes that all is asked."""
     for target in targets:
-        if target.gate and target.gate.told_to_ask:
-            text = tr(
-                "What {client} does not ask does not come to your inbox. In its auto mode, in which newer versions "
-                "begin, it asks hardly anything. So that it asks, start it like this: {command}",
-                client=target.title,
-                command=target.gate.told_to_ask,
-            )
+        for text in _when_prompts_come(target.title, target.gate) if target.gate else ():
             say(flowing(text))
-        if target.gate and target.gate.setting_to_ask:
-            text = tr(
-                "What {client} does not ask does not come to your inbox, and no rule of yours holds for it. It edits "
-                "files and runs commands without asking, unless its settings say: {setting}",
-                client=target.title,
-                setting=target.gate.setting_to_ask,
-            )
-            say(flowing(text))
-        if target.gate and target.gate.asks_for_trust:
-            text = tr(
-                '{client} runs no hook before you have agreed. When it next starts it says "Hooks need review": choose '
-                '"Trust all and continue". Until then its prompts stay in its terminal alone.',
-                client=target.title,
-            )
-            say(flowing(text))
+
+
+def _when_prompts_come(client: str, gate: PromptGate) -> Iterator[str]:
+    if gate.told_to_ask:
+        yield tr(
+            "What {client} does not ask does not come to your inbox. In its auto mode, in which newer versions "
+            "begin, it asks hardly anything. So that it asks, start it like this: {command}",
+            client=client,
+            command=gate.told_to_ask,
+        )
+    if gate.setting_to_ask:
+        yield tr(
+            "What {client} does not ask does not come to your inbox, and no rule of yours holds for it. It edits "
+            "files and runs commands without asking, unless its settings say: {setting}",
+            client=client,
+            setting=gate.setting_to_ask,
+        )
+    if gate.asks_for_trust:
+        yield tr(
+            '{client} runs no hook before you have agreed. When it next starts it says "Hooks need review": choose '
+            '"Trust all and continue". Until then its prompts stay in its terminal alone.',
+            client=client,
+        )
 
 
 def _offered(text: str, question: str, otherwise: str) -> bool:

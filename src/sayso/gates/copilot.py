@@ -34,7 +34,7 @@ _SAME = {
     "web_search": "WebSearch",
 }
 _CHANGE = re.compile(
-    r"diff --git a(?P<old>[^\n]+) b(?P<new>[^\n]+)\n(?P<more>(?:[a-z][^\n]*\n)*)"
+    r"diff --git a(?P<old>[^\n]+) b(?P<new>[^\n]+)\n(?:[a-z][^\n]*\n)*"
     r"--- a(?P<source>[^\n]+)\n\+\+\+ b(?P<target>[^\n]+)\n@@"
 )
 """How the diff of a change begins: with the whole paths of the file before and after it."""

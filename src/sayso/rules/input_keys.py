@@ -7,12 +7,9 @@ import re
 from functools import lru_cache
 
 from sayso.records import record
+from sayso.rules.wrappers import named
 
 _LONGEST = 64
-
-
-def _each(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 _FILES = re.compile(
@@ -20,30 +17,30 @@ _FILES = re.compile(
 )
 _PERHAPS_FILES = re.compile(r"(?:uri|url|source|src|location|from|to|output|root|name|change)s?$")
 """Keys, in small letters alone, under which a file may be named. Under the second it has to look like one."""
-_OF_FILES = _each("path file filename filepath folder directory dir pathspec pathname")
+_OF_FILES = named("path file filename filepath folder directory dir pathspec pathname")
 """Words of keys that name files wherever they stand in it: `files_to_read`, `pathInRepo`."""
-_OF_PERHAPS = _each(
+_OF_PERHAPS = named(
     "out image attachment document doc config template worktree repository repo href link glob include "
     "artifact asset resource"
 )
-_ABOUT_FILES = _each(
+_ABOUT_FILES = named(
     "content text data body type mode size count id format encoding mime description hash sha checksum extension ext "
     "limit depth"
 )
 """Last words of keys that say something else of a file than where it is."""
-_TEXTS = _each("text title topic description message comment summary heading subject")
+_TEXTS = named("text title topic description message comment summary heading subject")
 _FOLDERS = re.compile(
     r"(?:folder|directory|dir|cwd|root|base|workspace|project|repo|path|location|target|parent|repository|worktree|dirname)$"
 )
-_LINES = _each("command cmd commandline script shell bash sh zsh run exec argv")
+_LINES = named("command cmd commandline script shell bash sh zsh run exec argv")
 _PROGRAMS = _LINES | {"program", "executable", "binary"}
-_WORDS = _each("args arguments input code sourcecode expression python javascript js program")
-_ARGUMENTS = _each("args arg argv arguments argument subcommand params parameters options flags")
-_SEARCHED = _each("include glob fileglob filepattern pathpattern")
-_AS_TEXTS = _each(
+_WORDS = named("args arguments input code sourcecode expression python javascript js program")
+_ARGUMENTS = named("args arg argv arguments argument subcommand params parameters options flags")
+_SEARCHED = named("include glob fileglob filepattern pathpattern")
+_AS_TEXTS = named(
     "args argv arguments params parameters input toolinput json payload kwargs request data body options variables"
 )
-_SELECTING = _each("target element selector ref")
+_SELECTING = named("target element selector ref")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 

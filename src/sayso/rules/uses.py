@@ -132,12 +132,12 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     uses_git = any(words[0].rpartition("/")[2] == "git" for words in found.commands)
     if uses_git and (not places or any(map(ground.poses_as_repository, places))):
         doubts.append("git may take a folder there for a repository, with settings of its own")
-    # From where git means some names.
-    top = {ground.project} if uses_git else set[str]()
+    # Git means some names from the top.
+    seen_from = (places or {folder}) | ({ground.project} if uses_git else set())
     changing = [words for words in found.commands if not only_reads(words)]
     changing += [("", *found.starred)] if changing else []
     changed = _like_paths(changing, folder)
-    if any(is_protected(path, ground.guarded) for path in _ways(changed, {*(places or {folder}), *top}, ground)):
+    if any(is_protected(path, ground.guarded) for path in _ways(changed, seen_from, ground)):
         doubts.append(PROTECTED)
     elsewhere = changing and not places
     unseen = any(may_come_to_protected(word) for words in changing for word in words[1:])
@@ -148,7 +148,7 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
         strict_names=names,
         commands=found.commands,
         forms=found.forms,
-        mentioned=tuple(_ways(_like_paths(found.commands, folder), {*(places or {folder}), *top}, ground)),
+        mentioned=tuple(_ways(_like_paths(found.commands, folder), seen_from, ground)),
         hides_paths=found.hides_paths
         or not places
         or any(map(looks_for_names, found.commands))
@@ -260,7 +260,7 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
     doubt = "" if found.is_whole else _TOO_MUCH
     if any(is_protected(path, ground.guarded) for path in (*files, *mentioned)):
         doubt = PROTECTED
-    elif _may_come_to_protected(names, places, ground):
+    elif _starred_may_be_protected(names, places, ground):
         doubt = MAY_BE_PROTECTED
     return _Perhaps(
         files=tuple(files),
@@ -275,7 +275,7 @@ def _perhaps(given: Mapping[str, Any], folder: str, ground: Ground, texts: Conta
     )
 
 
-def _may_come_to_protected(names: Sequence[str], places: Iterable[str], ground: Ground) -> bool:
+def _starred_may_be_protected(names: Sequence[str], places: Iterable[str], ground: Ground) -> bool:
     """Whether stars in names may stand for it; also where it takes too long to see."""
     starred = [name for name in names if set(name) & set("*?[")]
     longest = max((len(part) for name in starred for part in re.split("[/=:]", name)), default=0)

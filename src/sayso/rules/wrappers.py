@@ -345,8 +345,7 @@ _RISKY = {
 """By which options a program runs others, reads other settings or writes files."""
 _OF_DOCKER = named("container image builder buildx compose")
 _NAMED_FIRST = _RUNNERS | named(
-    "uv uvx pipx pnpx bunx bun deno make gmake just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm "
-    "go gh pip"
+    "uv bun deno make gmake just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm go gh pip"
 )
 """Programs that do something else by each first word, or run it: a rule has to name it."""
 _NAMED_SECOND = frozenset(
