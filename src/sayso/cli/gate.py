@@ -13,8 +13,8 @@ def command(client: str) -> None:
     """Bring a client's permission prompts into the inbox. Its hook runs it.
 
     It reads the event that the client hands to its hook, and waits until somebody decides: in the inbox, or in the
-    prompt that the client shows itself. The first of the two wins. Where anything goes wrong it prints nothing, and the
-    client's own prompt decides. `sayso install CLIENT --approvals` sets it up.
+    prompt that the client shows itself. The first of the two wins. Where anything goes wrong the client's own prompt
+    decides, unless a rule denies what could be read. `sayso install CLIENT --approvals` sets it up.
 
     \b
     Example:

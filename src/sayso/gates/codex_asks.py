@@ -24,7 +24,7 @@ from sayso.gates.prompts import AskedPermission
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import unified
 from sayso.permissions.seen_file import SeenFile, seen
-from sayso.rules.wrappers import USUAL_FOLDERS
+from sayso.rules.programs import USUAL_FOLDERS
 
 if TYPE_CHECKING:
     from sayso.desks import Desks

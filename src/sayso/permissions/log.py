@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso import chain
 from sayso.chain import LogEntry, LogEvent, LogKind
 from sayso.clock import FAR_FUTURE
 from sayso.errors import AmbiguousId, NotFound
 from sayso.permissions.action import Action, action_from
-from sayso.permissions.log_check import LogCheck, check
-from sayso.permissions.log_stats import LogStats, stats_of
 from sayso.records import record, replace
 from sayso.store import Row, Store, Transaction
+
+if TYPE_CHECKING:
+    from sayso.permissions.log_check import LogCheck
+    from sayso.permissions.log_stats import LogStats
 
 _ID_LENGTH = 32
 _DONE = (LogKind.RUN, LogKind.RUN_IN_PART, LogKind.HANDED_OVER)
@@ -202,6 +204,8 @@ class PermissionLog:
 
     def stats(self, since: int, until: int, person: str | None = None) -> LogStats:
         """How often people were asked since then, and how they decided. With a person: what that person may see."""
+        from sayso.permissions.log_stats import stats_of
+
         found = self._store.all("log_decisions", since=since, person=person)
         return stats_of((chain.read(row).event for row in found), since, until)
 
@@ -212,6 +216,8 @@ class PermissionLog:
 
     def check(self, noted: str = "") -> LogCheck:
         """Look at every row and every action, and for the row that had the noted hash, which may be cut."""
+        from sayso.permissions.log_check import check
+
         return self._store.read(lambda tx: check(tx, noted))
 
     def _outcome(self, tx: Transaction, entry: LogEntry) -> LoggedOutcome:

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from sayso.records import record
-from sayso.rules.wrappers import named
+from sayso.rules.programs import named
 
 _LONGEST = 64
 

@@ -13,8 +13,8 @@ from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from sayso.records import record
+from sayso.rules.risky_options import risky_options
 from sayso.rules.use import Command, ToolUse, UsedPath
-from sayso.rules.wrappers import risky_options
 
 BETWEEN = "\0"
 """Stands between the words of a command, which may hold spaces themselves."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from sayso.rules.book import matches
 from sayso.rules.pattern import pattern
+from sayso.rules.risky_options import risky_options
 from sayso.rules.rule import Effect, Rule
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.uses import Ground, PlainAction, use_of
-from sayso.rules.wrappers import risky_options
 from sayso.text import exact
 
 _MAY_GO_ON = {

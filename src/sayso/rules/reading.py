@@ -16,7 +16,6 @@ from sayso.rules.book import matches
 from sayso.rules.pattern import About, Pattern, pattern
 from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Approvers, Effect, Rule, RulesFault, RulesFile, When
-from sayso.rules.uses import Ground, example, use_of
 from sayso.setting_values import duration, toml
 from sayso.text import did_you_mean, quoted
 from sayso.trust import content_hash
@@ -35,8 +34,6 @@ _MOST_PATTERNS, _MOST_EXAMPLES, _LONGEST_EXAMPLE = 1_000, 200, 2_000
 """Of a project's file, which anybody may have written: it is read before an action, and nobody should wait for it."""
 _MOST_FAULTS = 50
 _EXAMPLE_FOLDER = "/project"
-_ON_PAPER = Ground(leads_to=os.path.normpath)
-"""Examples are about no real files."""
 
 
 def read_rules(data: bytes, file: Path, level: RuleLevel) -> RulesFile:
@@ -218,10 +215,15 @@ class _RuleReading:
         return tuple(given)
 
     def _try_examples(self, rule: Rule) -> None:
+        if not rule.match and not rule.not_match:
+            return
+        from sayso.rules.uses import Ground, example, use_of  # what takes actions apart is long, and examples are rare
+
+        on_paper = Ground(leads_to=os.path.normpath)
         for key, wanted, texts in (("match", True, rule.match), ("not_match", False, rule.not_match)):
             for text in texts:
                 try:
-                    found = matches(rule, use_of(example(text, _EXAMPLE_FOLDER), _ON_PAPER))
+                    found = matches(rule, use_of(example(text, _EXAMPLE_FOLDER), on_paper))
                 except ValueError as error:
                     self._fault(key, f"{quoted(text)} cannot be understood: {error}.")
                     continue

@@ -14,9 +14,10 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from sayso.records import record
-from sayso.rules import wrappers
+from sayso.rules import readers, wrappers
+from sayso.rules.programs import named
+from sayso.rules.risky_options import without_git_options
 from sayso.rules.use import Command
-from sayso.rules.wrappers import named
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -102,7 +103,7 @@ def taken_apart(line: str) -> ShellLine:
         starred=tuple(dict.fromkeys(found.starred)),
         hides_paths=found.hides_paths,
         moves=moves,
-        reads_below=any(map(wrappers.reads_below, found.commands)),
+        reads_below=any(map(readers.reads_below, found.commands)),
     )
 
 
@@ -252,7 +253,7 @@ class _Walk:
         if not all(word.is_certain for word in words):
             self._doubt("it has words that only the shell will know")
         self._found.hides_paths |= any(word.globs or UNKNOWN in word.text for word in words) and (
-            words[0].text not in wrappers.WITHOUT_CONTENTS
+            words[0].text not in readers.WITHOUT_CONTENTS
         )
         _command(tuple(word.text for word in words), self._found, self._depth)
 
@@ -447,7 +448,7 @@ def _forms(words: Command) -> Iterator[Command]:
         words = (words[0].rpartition("/")[2], *words[1:])
         yield words
     if words[0] == "git":
-        yield from wrappers.without_git_options(words)
+        yield from without_git_options(words)
 
 
 def _joined(words: Iterable[_Word]) -> _Word:

@@ -14,9 +14,9 @@ from typing import Any
 
 from sayso.records import record, replace
 from sayso.rules.protected import MAY_BE_PROTECTED, OPENED, PROTECTED, is_protected, may_come_to_protected
+from sayso.rules.readers import looks_for_names, only_reads
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
-from sayso.rules.wrappers import looks_for_names, only_reads
 
 PlainAction = Mapping[str, Any]
 """`kind`, `tool`, `folder` and `data` of an action."""

@@ -1,0 +1,249 @@
+"""Options by which programs that seem harmless run others or write files, and other words that a rule must name."""
+
+from __future__ import annotations
+
+import re
+
+from sayso.rules.programs import MOST_TRIED, NAMED_FIRST, NAMED_SECOND, named
+from sayso.rules.use import Command
+
+_NPM_OPTIONS = "--script-shell --prefix -C --node-options --userconfig --globalconfig"
+_RISKY = {
+    "git": "--upload-pack --receive-pack --exec --ext-diff --textconv --output --output-directory "
+    "--open-files-in-pager --template --separate-git-dir --config --pathspec-from-file",
+    "git clone": "-u -c",
+    "git rebase": "-x",
+    "git grep": "-O --no-index",
+    "git diff": "--no-index",
+    "git blame": "--contents",
+    "git archive": "-o",
+    "git format-patch": "-o",
+    "rg": "--pre --hostname-bin",
+    "fd": "-x -X --exec --exec-batch",
+    "fdfind": "-x -X --exec --exec-batch",
+    "tar": "--to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command --info-script "
+    "--new-volume-script -I -F",
+    "sort": "-o --output --compress-program",
+    "rsync": "-e --rsh --rsync-path",
+    "curl": "-o -O --output --remote-name --remote-name-all -K --config -T --upload-file -D --dump-header "
+    "-c --cookie-jar -w --write-out --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc "
+    "--output-dir --ssl-sessions --engine",
+    "wget": "-O -o -a -e -P -i --output-document --output-file --append-output --execute --directory-prefix "
+    "--input-file --use-askpass --config --save-cookies --hsts-file --warc-file --post-file --body-file",
+    "sed": "-i -I --in-place -e --expression -f --file",
+    "zip": "-T -TT -O --test --unzip-command --output-file",
+    "gcc": "-wrapper -fplugin -specs -B",
+    "g++": "-wrapper -fplugin -specs -B",
+    "cc": "-wrapper -fplugin -specs -B",
+    "clang": "-fplugin -fpass-plugin -Xclang -B",
+    "docker": "-H --host -c --context --config",
+    **dict.fromkeys(
+        ("docker build", "podman build"), "-o --output --iidfile --metadata-file --cache-to --secret --ssh"
+    ),
+    **dict.fromkeys(("docker save", "docker export", "podman save", "podman export"), "-o --output"),
+    "eslint": "-c --config --plugin --rulesdir --parser --resolve-plugins-relative-to -f --format -o --output-file",
+    "prettier": "--config --plugin",
+    "jest": "-c --config --globalSetup --runner --testRunner --reporters --transform --setupFiles",
+    "mypy": "--python-executable --config-file --install-types --junit-xml",
+    "ruff": "--config --output-file",
+    "bat": "--pager",
+    "openssl": "-engine -provider -provider-path",
+    "php": "-r -B -R -E -d",
+    "lua": "-e -l",
+    "tree": "-o",
+    "make": "--eval -E -I --include-dir -f --file --makefile -C --directory",
+    "go": "-exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags -compiler -overlay -modfile "
+    "-outputdir -trace",
+    "cargo": "--config --manifest-path -C -Z",
+    "cargo clippy": "--fix",
+    "npm": _NPM_OPTIONS,
+    "pnpm": f"{_NPM_OPTIONS} --dir --use-node-version --npm-path --pnpmfile --global-pnpmfile",
+    "yarn": f"{_NPM_OPTIONS} --cwd --require --use-yarnrc",
+    "bun": f"{_NPM_OPTIONS} --preload -r --require --import --cwd -c --config --env-file -e --eval -p --print --shell "
+    "--reporter-outfile",
+    "pytest": "-c --config-file -p -o --rootdir --confcutdir --override-ini --basetemp --junitxml --junit-xml --pdbcls "
+    "--log-file --pastebin --debug",
+    "python": "-c -m -",
+    "python3": "-c -m -",
+    "node": "-e --eval -p --print -r --require --import --loader",
+    "perl": "-e -E -i",
+    "ruby": "-e -r -i",
+    "print": "-f -P -s -S -v -z",
+    "printf": "-v",
+    "wait": "-p",
+    "jobs": "-x",
+}
+"""By which options a program runs others, reads other settings or writes files."""
+_OF_DOCKER = named("container image builder buildx compose")
+_SAME_BELOW = {
+    **dict.fromkeys((f"{program} {word}" for program in ("docker", "podman") for word in _OF_DOCKER), 2),
+    "yarn workspace": 3,
+}
+"""Beginnings after which words mean what they do right after the program, and how long these are."""
+_WHOLLY_NAMED = named(
+    "awk gawk mawk nawk vim vi nvim view ex ed emacs gdb lldb strace ltrace script parallel expect osascript"
+)
+"""Programs whose words are programs: a star stands for none of them."""
+_OPTIONS_NAMED = named("less more man")
+_BEFORE_THE_SUBCOMMAND = re.compile(r"-c|--config-env|--exec-path|-C|--git-dir|--work-tree")
+"""By which git works elsewhere or otherwise."""
+
+
+def risky_options(words: Command) -> tuple[str, ...]:
+    """What of a command a rule must name to allow it: a star does not stand for that."""
+    name = _plain_name(words[0])
+    told = [*_RISKY.get(name, "").split(), *_RISKY.get(" ".join((name, *words[1:2])), "").split()]
+    found = [word for word in words[1:] if any(is_option(word, option) for option in told)]
+    found += [*_programs_among(name, words), *_of_package_manager(name, words), *_run_by(name, words)]
+    if name == "git":
+        before = words[1 : len(words) - min(map(len, without_git_options(words))) + 1]
+        found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
+    beginning = _SAME_BELOW.get(" ".join((name, *words[1:2])), 0)
+    if beginning:
+        found += [*words[1:beginning], *risky_options((name, *words[beginning:]))]
+    return tuple(found)
+
+
+_VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
+
+
+def _plain_name(word: str) -> str:
+    """What a program is called without its version: `python3.12` and `clang-18` do what `python` and `clang` do."""
+    name = word.rpartition("/")[2]
+    short = _VERSION.sub("", name)
+    return short if short in _RISKY or short in _STRANGE or short in NAMED_FIRST else name
+
+
+_RUN_OTHERS = named("run exec tool x dlx -m")
+
+
+def _run_by(name: str, words: Command) -> Command:
+    """What must be named of a program that another one runs, as in `uv run pytest` and `python -m pytest`."""
+    if name in ("npx", "pnpx", "bunx", "uvx"):
+        begin = 1
+    elif name in NAMED_FIRST | {"python"} and (verbs := [word for word in words[1:MOST_TRIED] if word in _RUN_OTHERS]):
+        begin = words.index(verbs[0]) + 1
+    else:
+        return ()
+    inner = (words[place:] for place in range(begin, min(len(words), begin + MOST_TRIED)))
+    known = (each for each in inner if _plain_name(each[0]) in {*_RISKY, *_STRANGE} - _PACKAGE_MANAGERS)
+    return risky_options(next(known, ("",)))
+
+
+_STRANGE = {
+    **dict.fromkeys(("make", "gmake"), r"\w+[:+?!]*=.*"),
+    "cargo": r"\+.*",
+    "curl": r"--expand-.*",
+    "git": r"ext::.*",
+    "git diff": r"/.*|~.*|\$.*|(?:.*/)?\.\.(?:/.*)?",
+    **dict.fromkeys(
+        named("gcc g++ cc c++ clang clang++ ld ar nm objdump strip javac java kotlinc rustc swiftc tsc dotnet mvn"),
+        r"@.*|-Wl,.*|-Xlinker|-fuse-ld=.*|--?ld-path=.*|--?plugin.*",
+    ),
+    **dict.fromkeys(named("pytest mypy ruff pylint"), r"@.*"),
+    "npm": r"exec",
+    "pnpm": r"--config\..*|exec|dlx",
+    "yarn": r"exec|dlx|run|node",
+    "go": r"--?test\.(?!run|v|count|short|timeout).*|--?(?:[oC]|(?:cpu|mem|block|mutex|cover)profile)(?:=.*)?",
+    "node": r"--(?:run|env[-_]file|experimental[-_](?:default[-_])?(?:loader|config)|test[-_]reporter"
+    r"|test[-_]global[-_]setup|build[-_]snapshot|snapshot[-_]blob|openssl[-_]config|redirect[-_]warnings|report[-_]"
+    r"|diagnostic[-_]dir).*",
+}
+"""Words of other shapes by which they do that."""
+
+
+def _programs_among(name: str, words: Command) -> Command:
+    """The words that are programs, or say which."""
+    if name in _WHOLLY_NAMED:
+        return words[1:]
+    if name in _OPTIONS_NAMED:
+        return tuple(word for word in words[1:] if word.startswith(("-", "+")))
+    if name == "sed":
+        return tuple(word for word in _sed_script(words) if not re.fullmatch(_SED_HARMLESS, word))
+    shapes = [_STRANGE[key] for key in (name, " ".join((name, *words[1:2]))) if key in _STRANGE]
+    found = [word for word in words[1:] for shape in shapes if re.fullmatch(shape, word, re.DOTALL)]
+    if name == "tar" and set("".join(words[1:2])) & set("IF"):
+        # Its options may stand there without a dash.
+        found += words[1:2]
+    how_many = 2 if " ".join((name, *words[1:2])) in NAMED_SECOND else int(name in NAMED_FIRST)
+    return (*words[1 : 1 + how_many], *found)
+
+
+_PACKAGE_MANAGERS = named("npm pnpm yarn bun")
+_OF_PACKAGES = named(
+    "add install i ci remove rm uninstall un up update upgrade link unlink import init create exec dlx x publish pack "
+    "config set get audit outdated why list ls rebuild prune dedupe store patch cache pm build"
+)
+"""What they do themselves; any other first word is the name of a script, or the same as `run`."""
+_PLAIN_FOR_PACKAGES = named(
+    "-s --silent -q --quiet --verbose --json --long --if-present --no-fund --no-audit --save --save-dev --save-exact "
+    "--save-optional --no-save --dev --exact --frozen-lockfile --immutable --production --omit=dev --watch --bail "
+    "--coverage --only --todo -D -S -E -O -P -w -t"
+)
+"""Options of theirs that neither run, read nor write anything else."""
+
+
+def _of_package_manager(name: str, words: Command) -> Command:
+    """Its own options: each is also a setting of it, one names the shell, another the registry, in many spellings (npm
+    takes them cut short, and with one dash or three). What follows the name of a script is the script's, but not for
+    npm, which takes all up to the two dashes."""
+    if name not in _PACKAGE_MANAGERS:
+        return ()
+    verb = next(iter(words[1:2]), "")
+    ends = words.index("--") if "--" in words else len(words)
+    if name != "npm" and verb not in _OF_PACKAGES and (name, verb) != ("bun", "test"):
+        ends = min(ends, 3 if verb == "run" else 2)
+    return tuple(word for word in words[1:ends] if word.startswith("-") and word not in _PLAIN_FOR_PACKAGES)
+
+
+_SED_PLACE = r"(?:\d+|\$|/(?:\\[^\x00-\x1f]|[^/\\\x00-\x1f])*/)"
+_SED_WHERE = rf"(?:{_SED_PLACE}(?:,\+?{_SED_PLACE})?)?!?"
+_SED_TEXT = r"(?:\\[^\x00-\x1f]|(?!\1)[^\\\x00-\x1f])*"
+_SED_HARMLESS = (
+    rf"(?a){_SED_WHERE}s([/|,#:@]){_SED_TEXT}\1{_SED_TEXT}\1[gpI0-9]*|{_SED_WHERE}[pdq=](?:; ?{_SED_WHERE}[pdq=])*"
+)
+"""A script of sed that neither runs, reads nor writes anything. Long ones are compiled when they are first wanted."""
+
+
+def _sed_script(words: Command) -> Command:
+    """The script of a sed, or whatever may be one."""
+    told = tuple(word for word in words[1:] if not word.startswith("-"))
+    return told if any(is_option(word, option) for word in words[1:] for option in ("-e", "--expression")) else told[:1]
+
+
+def is_option(word: str, option: str) -> bool:
+    """Long options can be cut short, and short ones written together with others or with their value."""
+    if option.startswith("--"):
+        given = word.partition("=")[0]
+        return len(given) > 2 and given.startswith("--") and option.startswith(given)
+    if len(option) > 2:
+        return word.partition("=")[0] in (option, f"-{option}")
+    if option == "-":
+        return word == "-"
+    return word.startswith("-") and not word.startswith("--") and option[1] in word[1:].partition("=")[0]
+
+
+_GIT_ALONE = (
+    r"(?s)--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--(?:literal|glob|noglob|icase)-pathspecs"
+    r"|--no-optional-locks|--no-lazy-fetch|--no-advice|--.*=.*"
+)
+_GIT_WITH_VALUE = (
+    r"-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix|--attr-source|--shallow-file"
+)
+
+
+def without_git_options(words: Command) -> tuple[Command, ...]:
+    """A git command without what may stand before its subcommand. The word after an option that is not known may be its
+    value or the subcommand, so that there is more than one way to read it."""
+    begins, open_places = list[int](), {1}
+    while open_places and len(begins) < MOST_TRIED:
+        open_places.remove(place := min(open_places))
+        option = "".join(words[place : place + 1])
+        if not option.startswith("-"):
+            begins.append(place)
+            continue
+        if not re.fullmatch(_GIT_WITH_VALUE, option):
+            open_places.add(place + 1)
+        if not re.fullmatch(_GIT_ALONE, option):
+            open_places.add(place + 2)
+    return tuple((words[0], *words[place:]) for place in begins)
