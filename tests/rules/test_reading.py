@@ -237,6 +237,14 @@ def test_what_no_rule_allows_is_what_the_documents_list() -> None:
             assert ruling(rules, meant).why == PROTECTED, meant
 
 
+def test_no_rule_allows_to_change_a_workspace_of_an_editor_whatever_it_is_called() -> None:
+    rules = '[[rule]]\nallow = ["Edit(**)", "Bash(cp *)"]'
+    for meant in ("Edit(my.code-workspace)", "Edit(src/My.Code-Workspace)", "Bash(cp x a/b.code-workspace)"):
+        assert ruling(rules, meant).why == PROTECTED, meant
+    assert effect(rules, "Bash(cp x *.code-workspace)") == "ask"
+    assert effect(rules, "Edit(src/workspace.py)") == "allow"
+
+
 def test_no_rule_allows_what_has_to_be_trusted_to_be_used() -> None:
     for _, name in (*OF_AGENTS, *FILES_OF_AGENTS):
         assert effect('[[rule]]\nallow = ["Edit(**)"]', f"Edit({name})") == "ask", name

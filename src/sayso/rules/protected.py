@@ -35,18 +35,20 @@ _OF_SHELLS = (
     ".zlogout .config/fish .config/powershell .envrc .direnvrc .config/direnv mise.toml mise.local.toml "
     ".mise.toml .mise.local.toml .mise .config/mise .xprofile .config/autostart .config/environment.d "
     ".config/systemd .local/share/systemd .xinitrc .xsession .xsessionrc .pam_environment .tmux.conf .gdbinit "
-    ".yarnrc.yml LaunchAgents .ssh"
+    ".npmrc .pnpmfile.cjs .yarnrc .yarnrc.yml .cargo/config .cargo/config.toml LaunchAgents .ssh"
 )
 """Shells, what begins with a session, and what a program runs whenever it is started there."""
 PROTECTED_NAMES = tuple(" ".join((_OF_VERSIONS, _OF_AGENTS, _OF_EDITORS, _OF_SHELLS)).split())
 """What lies there, in whichever folder."""
+PROTECTED_END = ".code-workspace"
+"""Whatever such a file is called, an editor does what it says."""
 _PROTECTED = frozenset(name.casefold() for name in PROTECTED_NAMES)
 _LONGEST = max(name.count("/") for name in PROTECTED_NAMES) + 1
 _PARTS = frozenset(
     part.lower()
     for name in PROTECTED_NAMES
-    for part in name.split("/")[: 1 if name.startswith((".config/", ".local/")) else None]
-)
+    for part in name.split("/")[: 1 if name.startswith((".config/", ".local/", ".cargo/")) else None]
+) | {f"any{PROTECTED_END}"}
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
 MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
 OPENED = re.compile(r"(?:^|[=:@])/proc/|/dev/fd\b")
@@ -62,6 +64,8 @@ def is_protected(path: UsedPath, guarded: Sequence[str]) -> bool:
 
 def _has_protected_name(way: str) -> bool:
     parts = way.casefold().split("/")
+    if any(part.endswith(PROTECTED_END) for part in parts):
+        return True
     ends = ((begin, begin + length) for begin in range(len(parts)) for length in range(1, _LONGEST + 1))
     # No expression: to compile one of so many names takes longer than all else that a gate looks at.
     return any("/".join(parts[begin:end]) in _PROTECTED for begin, end in ends)
