@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.asks.samples import never_twice
-from textual.events import InputEvent, Key, MouseDown, MouseUp
+from textual.events import InputEvent, Key, MouseDown, MouseUp, Paste
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
@@ -180,6 +180,13 @@ class Person:
         await self.settled()
         self.ticks.wait(READING)
         self.burst(*text)
+        await self.settled()
+
+    async def paste(self, text: str) -> None:
+        """Paste words, all at once."""
+        await self.settled()
+        self.ticks.wait(READING)
+        self._send(Paste(text))
         await self.settled()
 
     async def open(self) -> None:

@@ -27,7 +27,7 @@ def a_picture() -> bytes:
 async def attach(anna: Person, path: Path) -> None:
     await anna.press("f")
     await anna.sees("path of a picture or a file")
-    await anna.type(str(path))
+    await anna.paste(str(path))
     await anna.press("enter")
 
 
@@ -39,7 +39,7 @@ async def test_a_picture_and_a_file_are_attached_by_their_paths_and_sent_with_th
         await anna.open()
         await attach(anna, place.folder / "layout.jpg")
         await anna.sees("layout.png (69 B)", "remove one")
-        await anna.type(str(place.folder / "notes.txt"))
+        await anna.paste(str(place.folder / "notes.txt"))
         await anna.press("enter")
         await anna.sees("notes.txt (17 B)")
         await anna.press("escape")
@@ -63,7 +63,7 @@ async def test_a_file_that_was_removed_is_neither_sent_nor_kept(place: Place) ->
         await anna.open()
         await anna.press("escape")
         await attach(anna, place.folder / "one.txt")
-        await anna.type(str(place.folder / "two.txt"))
+        await anna.paste(str(place.folder / "two.txt"))
         await anna.press("enter")
         await anna.sees("two.txt (7 B)")
         await anna.press("up", "x")
@@ -89,7 +89,7 @@ async def test_what_was_attached_is_part_of_the_draft_and_what_is_gone_meanwhile
     async with place.inbox() as anna:
         await anna.open()
         await attach(anna, place.folder / "one.txt")
-        await anna.type(str(place.folder / "two.txt"))
+        await anna.paste(str(place.folder / "two.txt"))
         await anna.press("enter", "escape", "escape")
         await anna.sees("draft")
     one = next(each for each in added(place, held.ask.id) if each.name == "one.txt")
