@@ -10,6 +10,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, NewAsk, State
 from sayso.errors import AlreadySettled
 from sayso.records import replace
+from sayso.store import Store
 
 RUN = replace(AGENT, run="run-1", owner="anna")
 
@@ -56,7 +57,7 @@ def test_what_a_run_asks_again_is_taken_up_again_also_by_the_next_run(desk: AskD
     assert theirs.ask.id != first.ask.id
 
 
-def test_a_question_that_has_lived_its_time_expires_and_an_answer_that_nobody_fetched_is_forgotten(
+def test_a_question_that_has_lived_its_time_expires_and_an_answer_that_nobody_fetched_goes_to_nobody(
     desk: AskDesk, clock: FakeClock
 ) -> None:
     opened = desk.succeed(of_run("Which?"))
@@ -67,7 +68,20 @@ def test_a_question_that_has_lived_its_time_expires_and_an_answer_that_nobody_fe
     desk.answer(answered.ask.id, RED, ANNA)
     assert [left.id for left in desk.undelivered_by(answered.ask.tool)] == [opened.ask.id, answered.ask.id]
     kept = desk.lapse(answered.ask.id)
-    assert (kept.state, kept.questions) == (State.ANSWERED, ())
+    assert (kept.state, kept.questions, kept.lapsed) == (State.ANSWERED, answered.ask.questions, True)
+    assert kept.outcome is not None
+    assert kept.outcome.answers == tuple(RED)
+    assert desk.undelivered_by(answered.ask.tool) == [over]
+    again = desk.succeed(of_run("And?"))
+    assert (again.reattached, again.ask.state) == (False, State.PENDING)
+
+
+def test_where_no_history_is_kept_an_answer_that_nobody_fetched_is_wiped(store: Store, clock: FakeClock) -> None:
+    desk = AskDesk(store, clock=clock, keeps_history=lambda _: False)
+    asked = desk.succeed(of_run("And?"))
+    desk.answer(asked.ask.id, RED, ANNA)
+    over = desk.lapse(asked.ask.id)
+    assert (over.questions, over.lapsed, over.outcome and over.outcome.answers) == ((), True, ())
 
 
 def test_an_ask_that_is_bound_to_its_call_ends_with_it(desk: AskDesk, clock: FakeClock) -> None:

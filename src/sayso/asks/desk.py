@@ -599,7 +599,7 @@ class AskDesk:
     # Tidying
 
     def lapse(self, ask_id: str) -> Ask:
-        """Its time is over: what is still open expires. An answer that was not fetched is forgotten."""
+        """Its time is over: what is still open expires. An answer that was not fetched goes to nobody any more."""
         return self.change(lambda table: retention.lapse(table, ask_id, self._keeps_history))
 
     def forget(self, ask_id: str, tool: str) -> None:

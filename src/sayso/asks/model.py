@@ -263,6 +263,9 @@ class Settler:
         return self.account or self.person
 
 
+NOT_FETCHED = "nobody fetched it in time"
+
+
 @record
 class Outcome:
     """How an ask ended."""
@@ -281,7 +284,7 @@ class Outcome:
     changed_title: str = ""
     """That action in one line."""
     void: str = ""
-    """Why an allow counted for nothing in the end: what was no longer as it had been shown."""
+    """Why it counted for nothing in the end: what was allowed was no longer as it had been shown, or NOT_FETCHED."""
     noted: str = ""
     """What the client's own record says: that its own prompt was first. Agents can write there, so that this changes
     nothing of what people said."""
@@ -289,7 +292,7 @@ class Outcome:
     @property
     def why(self) -> str:
         """Why it ended so, as far as anybody has said so."""
-        return self.void or self.reason
+        return self.reason if self.void == NOT_FETCHED else self.void or self.reason
 
 
 @record
@@ -371,7 +374,18 @@ class Ask:
 
     @property
     def delivered(self) -> bool:
+        """Whether nobody is to be told of it any more: the agent has it, or it has lapsed."""
         return self.delivered_at is not None
+
+    @property
+    def lapsed(self) -> bool:
+        """Whether nobody fetched its outcome as long as that could be fetched."""
+        return self.outcome is not None and self.outcome.void == NOT_FETCHED
+
+    @property
+    def received(self) -> bool:
+        """Whether the agent has its outcome."""
+        return self.delivered and not self.lapsed
 
     @property
     def is_permission(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from sayso.asks.model import Ask, State
+from sayso.asks.model import NOT_FETCHED, Ask, State
 from sayso.asks.table import AskTable
 from sayso.clock import Clock
 from sayso.records import record, replace
@@ -84,9 +84,11 @@ def lapse(table: AskTable, ask_id: str, keeps_history: Callable[[Ask], bool]) ->
     over = replace(ask, wait=None)
     if ask.state.answerable:
         over = replace(over, state=State.EXPIRED, ended_at=table.now)
-    # An answer that nobody fetched must not reach anyone later.
-    kept = ask.state.answerable and keeps_history(ask)
-    return table.change(over if kept else wiped(table, over), ask, kind="expired")
+    else:
+        # What a person said stays in the history. It must not reach anyone later.
+        void = replace(ask.outcome, void=ask.outcome.void or NOT_FETCHED) if ask.outcome else None
+        over = replace(over, outcome=void, delivered_at=ask.delivered_at or table.now)
+    return table.change(over if keeps_history(ask) else wiped(table, over), ask, kind="expired")
 
 
 def wiped(table: AskTable, ask: Ask) -> Ask:

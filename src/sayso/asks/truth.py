@@ -33,6 +33,8 @@ class Handover(StrEnum):
     """Where the outcome of an ask is."""
 
     RECEIVED = "received"
+    LAPSED = "lapsed"
+    """Nobody fetched it in its time, and nobody gets it any more."""
     ON_ITS_WAY = "on its way"
     """A call of the agent holds on; it has not said yet that it has it."""
     AT_ITS_FORM = "at its form"
@@ -68,7 +70,7 @@ def stops_waiting_at(ask: Ask) -> int | None:
 
 def handover(ask: Ask) -> Handover:
     if ask.delivered:
-        return Handover.RECEIVED
+        return Handover.LAPSED if ask.lapsed else Handover.RECEIVED
     if ask.wait:
         return Handover.ON_ITS_WAY
     kept = _HANDOVER[ask.away]

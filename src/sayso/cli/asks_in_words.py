@@ -233,7 +233,8 @@ def reason_of(ask: Ask) -> str:
     """Why it ended so: what happened instead, or what a person said, which is told as they said it."""
     if ask.outcome is None or (ask.state is State.ANSWERED and not ask.is_permission):
         return ""
-    return translated(ask.withdrawn or ask.outcome.void) or ask.outcome.reason
+    void = "" if ask.lapsed else ask.outcome.void
+    return translated(ask.withdrawn or void) or ask.outcome.reason
 
 
 def noted_of(ask: Ask) -> str:
@@ -252,7 +253,9 @@ def _outcome_line(ask: Ask) -> str:
             by = tr(" through {client}'s own form", client=one_line(ask.asker.client, 60) or tr("the client"))
     late = tr(", after the wait had timed out") if ask.outcome and ask.outcome.late else ""
     got = tr("The agent has not fetched it yet.")
-    if ask.delivered_at:
+    if ask.lapsed:
+        got = tr("The agent did not fetch it in time, so it had no effect.")
+    elif ask.delivered_at:
         got = tr("The agent got it {when}.", when=moment(ask.delivered_at))
     if ask.withdrawn or ask.let_go:
         got = ""

@@ -143,6 +143,8 @@ def what_happens(ask: Ask) -> str:
             return tr(said, done=done)
         case Handover.RECEIVED:
             return tr("{done}. The agent has been told.", done=done)
+        case Handover.LAPSED:
+            return tr("{done}. The agent did not fetch it in time, so it had no effect.", done=done)
         case Handover.ON_ITS_WAY:
             return tr("{done}. Waiting for the agent to fetch it.", done=done)
         case Handover.AT_ITS_FORM:

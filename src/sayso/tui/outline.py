@@ -181,6 +181,8 @@ def _not_chosen(shared: Shared, question: Question, answer: Answer | None) -> It
 
 
 def _delivery(shared: Shared, ask: Ask) -> str:
+    if ask.lapsed:
+        return shared.texts.history_lapsed
     if ask.delivered:
         return shared.texts.history_delivered.format(when=shared.wording.when(ask.delivered_at))
     return shared.texts.history_undelivered

@@ -198,6 +198,7 @@ class Wording:
         texts = self.texts
         said = {
             Handover.RECEIVED: texts.handed_over,
+            Handover.LAPSED: texts.not_fetched,
             Handover.ON_ITS_WAY: texts.on_its_way,
             Handover.AT_ITS_FORM: texts.at_its_form,
             Handover.TO_BE_FETCHED: texts.to_be_fetched,
