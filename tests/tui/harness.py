@@ -155,7 +155,7 @@ class Person:
         name = "space" if key == " " else _character_to_key(key) if len(key) == 1 else key
         self._send(Key(name, character))
 
-    def _send(self, event: InputEvent) -> None:
+    def _send(self, event: InputEvent | Paste) -> None:
         event.time = self.ticks()
         self.app.post_message(event)
 

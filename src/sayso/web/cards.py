@@ -60,11 +60,7 @@ def since(ask: Ask, run: Run, heard_at: int) -> Since:
     if run.state.ended or ask.asker.run != run.id:
         # In this turn of the conversation, or in one before.
         return Since.INTERRUPTED if run.state is RunState.STOPPED else Since.ENDED
-    return (
-        Since.WENT_ON
-        if ask.delivered and not ask.lapsed and ask.ended_at and heard_at >= ask.ended_at
-        else Since.NOTHING
-    )
+    return Since.WENT_ON if ask.received and ask.ended_at and heard_at >= ask.ended_at else Since.NOTHING
 
 
 def card(ask: Ask, agent: str, since: Since) -> Card:
@@ -80,7 +76,7 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
             # Its client may say that it was done all the same.
             noted = f". {ask.outcome.noted}" if ask.outcome and ask.outcome.noted else ""
             return Card(state="answered", text=f"{_decided(ask, verdict)}{noted}", note=_elsewhere(ask))
-        case State.ANSWERED if ask.delivered and not ask.lapsed and since is Since.NOTHING:
+        case State.ANSWERED if ask.received and since is Since.NOTHING:
             return sent(agent)
         case State.ANSWERED:
             return answered(said(ask), note=_elsewhere(ask))
