@@ -19,6 +19,7 @@ ALLOWING = '[[rule]]\nallow = ["*", "Edit(**)", "Read(**)"]\n'
 DENYING = '[[rule]]\ndeny = ["Read(.env)", "Edit(infra/**)"]\n\n'
 KEYS = (
     "files_to_read file_to_edit filesToStage path_in_repo path_a file_a file_list fileList pathList pathspec pathspecs "
+    "directories src_directories allowedDirectories directories_to_scan repositories "
     "save_as saveAs out image images attachment document config template worktree repository href glob includes FILE_A"
 )
 PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
@@ -75,6 +76,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         {"path": "infra\\main.tf"},
         {"files": {"infra/main.tf": "x"}},
         {"arguments": '{"path": ".env"}'},
+        {"arguments_json": '{"path": ".env"}'},
+        {"toolArgs": '{"path": ".env"}'},
+        {"inputJSON": '[{"path": ".env"}]'},
+        {"directories": ["."], "names": [".env"]},
+        {"patch": f"{' ' * 70}--- a/.env\n{' ' * 70}+++ b/.env\n"},
+        {"patch": "- --- a/.env\n+++ /dev/null\n"},
         {"path": "@.env"},
         {"text": PATCH.format("infra/main.tf")},
         {"text": "--- a/infra/main.tf\n+++ b/infra/main.tf\n@@ -1 +1 @@\n-a\n+b\n"},
@@ -429,11 +436,23 @@ def test_what_the_input_of_a_tool_for_files_names_besides_its_file_counts_too(
         ({"urls": ["https:\\\\evil.com\\x"]}, "deny"),
         ({"uri": "https://me@ev%69l.com/"}, "deny"),
         ({"prompt": "get htt\nps://EVIL.com./x"}, "deny"),
+        ({"url": "https://evil.com/ä"}, "deny"),
+        ({"url": "HTTPS:evil.com"}, "deny"),
+        ({"url": "https://ok.com", "also": "evil.com,ok.com"}, "deny"),
+        ({"url": "https://ok.com", "also": "https://ok.com,https://evil.com"}, "deny"),
+        ({"url": "https://ok.com", "also": "ssh://a,b@evil.com|x"}, "deny"),
+        ({"url": "https://ok.com", "also": "git@evil.com:x"}, "deny"),
+        ({"url": "https://ok.com", "also": "10.0.0.1:80/x"}, "deny"),
+        ({"url": "https://ok.com", "also": "localhost:8080"}, "deny"),
+        ({"url": "https://ok.com", "also": "http://[::1]:80/"}, "ask"),
+        ({"url": "https://ok.com/?next=https://other.com", "prompt": "Is node.js in next.js? See a:/b."}, "allow"),
     ],
 )
 def test_every_address_in_the_input_of_a_fetch_counts(tmp_path: Path, given: Json, effect: str) -> None:
     place = Place(
-        tmp_path.resolve(), '[[rule]]\ndeny = ["WebFetch(domain:evil.com)"]\n\n[[rule]]\nallow = ["WebFetch"]\n'
+        tmp_path.resolve(),
+        '[[rule]]\ndeny = ["WebFetch(domain:evil.com)", "WebFetch(domain:10.0.0.1)", "WebFetch(domain:localhost)"]\n\n'
+        '[[rule]]\nallow = ["WebFetch"]\n',
     )
     action = {"kind": "fetch", "tool": "WebFetch", "folder": str(place.project), "data": {"input": given}}
     assert RuleJudge(place.config).ruling(action, str(place.project), "a-client").effect == effect

@@ -12,8 +12,18 @@ from sayso.records import record
 
 _MOST_VALUES = 5_000
 _MOST_LETTERS = 1_000_000
-_ADDRESS = re.compile(r"(?i)(?:https?|wss?|ftps?):[/\\]*(?P<host>[^/\\?#\s\"'<>]+)|^[/\\]{2}(?P<same>[^/\\?#\s\"'<>]+)")
-_ALONE = re.compile(r"(?i)(?:[^@\s/]*@)?(?P<host>[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\.?)(?::\d+)?(?:[/?#]\S*)?")
+_LONGEST_LIST = 1_000
+_ADDRESS = re.compile(
+    r"(?i)(?:(?:https?|wss?|ftps?):[/\\]*|(?<![a-z\d+.-])(?!file:)[a-z][a-z\d+.-]+:[/\\]{2,})(?P<host>[^/\\?#\s\"'<>]+)"
+    r"|^[/\\]{2}(?P<same>[^/\\?#\s\"'<>]+)"
+)
+_ALONE = re.compile(
+    r"(?i)(?:[^@\s/]*@)?(?P<host>[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\.?|\d+(?:\.\d+){3}|localhost|[a-z][\w-]*(?=:\d))(?::[^\s/?#]*)?"
+    r"(?:[/?#]\S*)?"
+)
+_LIST = re.compile(r"[\s,;|]+")
+_ENDS = re.compile(r"[,;|&)]")
+"""What a host may end with in a list or a sentence. A name and a password before it may hold that as well."""
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -37,12 +47,19 @@ def hosts_in(given: Mapping[str, Any]) -> Hosts:
 
 def _named(text: str) -> Iterator[str]:
     """Programs read `https:evil.com` and `https:\\\\evil.com` as well."""
-    alone = _ALONE.fullmatch(text.strip()) if len(text) < 1_000 else None
-    hosts = [found["host"] or found["same"] for found in _ADDRESS.finditer(text.strip())]
-    for host in (*hosts, *([alone["host"]] if alone else [])):
-        name = unquote(host).rpartition("@")[2].partition(":")[0].lower().rstrip(".,;)]}")
-        if name:
-            yield name
+    parted = _ENDS.sub(" ", text) if _ENDS.search(text) else ""
+    hosts = [found["host"] or found["same"] for each in (text, parted) for found in _ADDRESS.finditer(each.strip())]
+    for host in dict.fromkeys((*hosts, *_alone(text))):
+        told = unquote(host).rpartition("@")[2]
+        name = told[1:].partition("]")[0] if told.startswith("[") else told.partition(":")[0]
+        yield from filter(None, (each.lower().rstrip(".,;)]}") for each in (name, _ENDS.split(name)[0])))
+
+
+def _alone(text: str) -> list[str]:
+    """Hosts without anything before them, if there is nothing else."""
+    pieces = [each for each in _LIST.split(text) if each] if len(text) < _LONGEST_LIST else []
+    found = [_ALONE.fullmatch(each) for each in pieces if not _ADDRESS.match(each)]
+    return [each["host"] for each in found if each] if all(found) else []
 
 
 def _texts(given: Any) -> Iterator[str]:

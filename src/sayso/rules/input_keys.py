@@ -32,13 +32,16 @@ _TEXTS = named("text title topic description message comment summary heading sub
 _FOLDERS = re.compile(
     r"(?:folder|directory|dir|cwd|root|base|workspace|project|repo|path|location|target|parent|repository|worktree|dirname)$"
 )
+_SEVERAL_FOLDERS = re.compile(r"(?:folder|directory|dir|workspace|project|repo|repository|worktree)$")
+"""The same of one in the plural. Paths and targets are more often many files."""
 _LINES = named("command cmd commandline script shell bash sh zsh run exec argv")
 _PROGRAMS = _LINES | {"program", "executable", "binary"}
 _WORDS = named("args arguments input code sourcecode expression python javascript js program")
 _ARGUMENTS = named("args arg argv arguments argument subcommand params parameters options flags")
 _SEARCHED = named("include glob fileglob filepattern pathpattern")
 _AS_TEXTS = named(
-    "args argv arguments params parameters input toolinput json payload kwargs request data body options variables"
+    "arg args argv argument arguments param params parameter parameters input json payload kwargs request data body "
+    "option options variable variables"
 )
 _SELECTING = named("target element selector ref")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -73,27 +76,33 @@ def meaning(key: str) -> KeyMeaning:
     return _meaning(key if len(key) <= 2 * _LONGEST else f"{key[:_LONGEST]}_{key[-_LONGEST:]}")
 
 
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word.removesuffix("s") if len(word) > 2 else word
+
+
 @lru_cache(2048)
 def _meaning(key: str) -> KeyMeaning:
     letters = re.sub(r"[^a-z]", "", key.lower())
     words = [each.lower() for each in _WORD.findall(key)] or [""]
-    single = [each.removesuffix("s") if len(each) > 2 else each for each in words]
-    known = {letters, letters.removesuffix("s")}
+    single, one = [_singular(each) for each in words], _singular(letters)
+    known = {letters, one}
     last = {words[-1], single[-1], *known}
     is_about = single[-1] in _ABOUT_FILES
-    names_files = bool(_FILES.search(letters)) or (not is_about and not _OF_FILES.isdisjoint((*words, *single)))
+    names_files = any(map(_FILES.search, known)) or (not is_about and not _OF_FILES.isdisjoint((*words, *single)))
     perhaps = letters == "saveas" or not _OF_PERHAPS.isdisjoint(single)
     is_line = not _LINES.isdisjoint(last)
     return KeyMeaning(
         names_files=names_files,
-        may_name_files=names_files or bool(_PERHAPS_FILES.search(letters)) or (perhaps and not is_about),
-        is_folder=bool(_FOLDERS.search(letters)) or letters == "in",
+        may_name_files=names_files or any(map(_PERHAPS_FILES.search, known)) or (perhaps and not is_about),
+        is_folder=bool(_FOLDERS.search(letters) or _SEVERAL_FOLDERS.search(one)) or letters == "in",
         is_line=is_line,
         is_program=not _PROGRAMS.isdisjoint(last),
         is_arguments=not _ARGUMENTS.isdisjoint(known),
         has_words=is_line or not (_WORDS | _ARGUMENTS).isdisjoint(known),
         is_searched=not _SEARCHED.isdisjoint(known),
-        is_as_text=not _AS_TEXTS.isdisjoint(known),
+        is_as_text=not _AS_TEXTS.isdisjoint((*known, *words, *single)),
         is_text=not _TEXTS.isdisjoint(known),
         selects=not _SELECTING.isdisjoint(last),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sayso.rules.input_names import AROUND
 
 _NAMING = re.compile(
-    r"(?:\*\*\*\s*(?:(?:Add|Update|Delete|Create|Rename|Replace)\s+File|Move\s+(?:to|from))\s*:|Index:"
+    r"(?:-\s+)*(?:\*\*\*\s*(?:(?:Add|Update|Delete|Create|Rename|Replace)\s+File|Move\s+(?:to|from))\s*:|Index:"
     r"|---|\+\+\+|\*\*\*(?=\s)|diff\s+--git|(?:rename|copy)\s+(?:from|to))\s*(?P<named>\S.*)",
     re.IGNORECASE,
 )
@@ -27,12 +27,13 @@ def patched(text: str) -> Iterator[tuple[str, bool]]:
     if len(lines) == 1 and not text.lstrip(AROUND).startswith("***"):
         return
     for line in dict.fromkeys(lines):
-        found = _NAMING.match(line.lstrip(AROUND)) if line[:64].strip(AROUND)[:1] in _FIRST else None
+        begun = line.lstrip(AROUND)
+        found = _NAMING.match(begun) if begun[:1] in _FIRST else None
         if not found or len(line) > _MOST_LETTERS:
             continue
         named = found["named"].partition("\t")[0].strip(AROUND)
         parts = re.split(r'"?\s+"?', named) if " " in named else []
-        for name in dict.fromkeys((named, *(parts if line.lstrip().startswith("diff") else parts[:1]))):
+        for name in dict.fromkeys((named, *(parts if begun.startswith("diff") else parts[:1]))):
             yield from _as_read(name)
 
 

@@ -459,7 +459,7 @@ def _fetch(
 
     url = given.get("url")
     domain = _domain(url)
-    others = hosts_in({key: value for key, value in given.items() if key != "url" or not isinstance(url, str)})
+    others = hosts_in({key: value for key, value in given.items() if key != "url" or not domain})
     if not domain and (url is not None or tool not in _SEARCHES_NET):
         doubts.append("which host it would reach is not known")
     named = [name for name in others.names if name != domain]
