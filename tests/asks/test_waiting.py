@@ -72,6 +72,40 @@ async def test_a_wait_ends_with_an_answer_given_in_the_same_process(store: Store
         assert (await waiting.outcome(held)).state is State.REJECTED
 
 
+@pytest.fixture
+def nobody_more_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """It is time to ask more people, and the store takes nothing. The event is set once that was tried."""
+    tried = threading.Event()
+
+    def escalate(desk: AskDesk, held: Held) -> None:
+        tried.set()
+        raise StoreUnavailable("The disk is full.")
+
+    monkeypatch.setattr(waiting_module, "next_escalation", lambda asked: 1)
+    monkeypatch.setattr(AskDesk, "escalate", escalate)
+    return tried
+
+
+async def test_while_nobody_more_can_be_asked_an_answer_still_arrives(
+    open_shared: OpenStore, nobody_more_can_be_asked: threading.Event
+) -> None:
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask())
+        outcome = asyncio.ensure_future(waiting.outcome(held))
+        await anyio.to_thread.run_sync(nobody_more_can_be_asked.wait, 60)
+        await anyio.to_thread.run_sync(AskDesk(open_shared()).answer, held.ask.id, RED, ANNA)
+        assert (await outcome).state is State.ANSWERED
+
+
+async def test_while_nobody_more_can_be_asked_a_wait_still_keeps_to_its_limit(
+    store: Store, nobody_more_can_be_asked: threading.Event
+) -> None:
+    async with waits(store) as waiting:
+        held = await waiting.hold(ask(timeout_ms=50))
+        assert (await waiting.outcome(held)).state is State.TIMED_OUT
+    assert nobody_more_can_be_asked.is_set()
+
+
 async def test_a_wait_ends_with_an_answer_that_was_looked_for_before_the_wait_was_known(
     open_shared: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine, Sequence, Set
 from types import TracebackType
@@ -120,7 +121,7 @@ class Waiting:
         return await self._begin(held, rings)
 
     async def succeed(self, new: NewAsk, told: Set[str] = frozenset()) -> Held:
-        """The same, in the place of what its run has asked before; of some of that it was `told` the outcome."""
+        """The same, in the place of what its run has asked before. `told` are those whose outcome it has heard."""
         rings = self._rings
         return await self._begin(await self.do(self.desk.succeed, new, told), rings)
 
@@ -141,35 +142,39 @@ class Waiting:
         return end.awaited() if at is None and held.wait.until is None else self._in_time(held, end, at, tell)
 
     async def _in_time(self, held: Held, end: End, at: int | None, tell: Callable[[Ask], object]) -> Ask:
-        until, begun, ask = held.wait.until, time.monotonic(), held.ask
-        while at is not None:
-            async with Patience(max(0, at - now_ms()) / 1000):
+        until, begun = held.wait.until, time.monotonic()
+        lasts = math.inf if until is None else (until - held.wait.since) / 1000
+
+        def left() -> float:
+            return max(0, lasts - (time.monotonic() - begun))
+
+        while at is not None and left():
+            async with Patience(min(left(), max(0, at - now_ms()) / 1000)):
                 return await end.awaited()
-            ask, more = await self._escalate(held)
-            if more:
-                tell(ask)
-            at = next_escalation(ask) if ask.state is State.PENDING else None
+            at = await self._escalate(held, tell) if at <= now_ms() else at
         if until is None:
             return await end.awaited()
-        waited = time.monotonic() - begun
-        async with Patience(max(0, (until - held.wait.since) / 1000 - waited)):
+        async with Patience(left()):
             return await end.awaited()
         ask = await self.do(self.desk.time_out, held)
         self._end(held.wait.id, ask)
         return ask
 
-    async def _escalate(self, held: Held) -> tuple[Ask, bool]:
-        """Have those asked as well whose turn it is, as soon as the store can be told."""
-        while True:
-            try:
-                return await self.do(self.desk.escalate, held)
-            except StoreError as error:
-                logger.warning("Could not ask more people for %s yet: %s", held.ask.id, error)
-                await asyncio.sleep(LOOK_EVERY)
+    async def _escalate(self, held: Held, tell: Callable[[Ask], object]) -> int | None:
+        """Have those asked as well whose turn it is, and say when it is the next one's; if the store cannot be told
+        now, when to try again."""
+        try:
+            ask, more = await self.do(self.desk.escalate, held)
+        except StoreError as error:
+            logger.warning("Could not ask more people for %s yet: %s", held.ask.id, error)
+            return now_ms() + int(LOOK_EVERY * 1000)
+        if more:
+            tell(ask)
+        return next_escalation(ask) if ask.state is State.PENDING else None
 
     async def _begin(self, held: Held, rings: int) -> Held:
-        """Wait for it from now on, unless whoever wants that was cancelled meanwhile. So often it had rung before the
-        store was told of the wait."""
+        """Wait for it from now on, unless whoever wants that was cancelled meanwhile. `rings` is how often the
+        bell had rung before the store knew of the wait."""
         end = self._ends[held.wait.id] = End(held)
         if held.ask.state is not State.PENDING:
             end.come(held.ask)
