@@ -19,6 +19,7 @@ from tests.permissions.test_desk import QUESTION
 
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.asks.quorum import Demand, Quorum
+from sayso.asks.truth import as_it_went_on
 from sayso.cli.action_card import action_card
 from sayso.cli.like_prompts import _numbered
 from sayso.cli.settling import what_happens
@@ -283,6 +284,16 @@ def test_a_script_allows_another_input_by_the_digest_of_what_it_looked_at(home: 
         assert ran.data["verdict"]["edited"]["data"]["input"] == {"command": "git push --dry-run"}
         received = replace(home.ask_of(ask), wait=None, delivered_at=1)
         assert what_happens(received).startswith("Allowed as edited. The agent has been told that it may, not what you")
+
+
+def test_who_allows_what_has_changed_since_it_was_shown_is_told_that_it_had_no_effect(home: Home) -> None:
+    with home.permission(PUSH) as ask:
+        assert home.run("allow", ask.id, "--digest", PUSH.digest).code == 0
+        settled = home.ask_of(ask)
+        with home.desk() as desk:
+            desk.void(ask.id, "changed after it was shown: file")
+        seen = as_it_went_on(settled, home.ask_of(ask))
+        assert what_happens(seen) == "Allowed, but it had no effect: changed after it was shown: file."
 
 
 def test_no_edit_comes_to_what_a_rule_denies(home: Home) -> None:

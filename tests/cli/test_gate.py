@@ -303,7 +303,12 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
     _write_rules(home, 'approvers = ["ben"]')  # and he has agreed to nothing
     with waiting(home) as other:
         assert other.ask.id != gate.ask.id
-    (home.folder / ".config" / "sayso" / "rules.toml").unlink()
+    rules = home.folder / ".config" / "sayso" / "rules.toml"
+    for later in ('[[rule]]\nask = ["Bash(make *)"]\n', "[[rule]]\nallow = 1\n"):
+        rules.write_text(later)
+        with waiting(home) as other:
+            assert other.ask.id != gate.ask.id
+    rules.unlink()
     others: list[tuple[Json, Env]] = [
         (prompt(home, session_id="s-2"), {}),
         (prompt(home, given={**BASH, "command": "make deploy "}), {}),
@@ -313,6 +318,17 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
     for event, env in others:
         with waiting(home, event, env) as other:
             assert other.ask.id != gate.ask.id
+
+
+def test_who_knew_the_rule_that_asks_is_not_asked_by_it_again_in_that_session(home: Home) -> None:
+    rules = home.folder / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nask = ["Bash(make *)"]\n')
+    with waiting(home) as gate:
+        gate.allow(AllowScope.SESSION)
+        assert gate.decision() == {"behavior": "allow"}
+    again = started(home, prompt(home))
+    assert json.loads(again.communicate(timeout=SECONDS)[0])["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
 
 
 @pytest.mark.parametrize("effect", ["allow", "deny"])

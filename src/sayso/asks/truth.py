@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from sayso.asks.model import Ask, Asker, Away, State
+from sayso.records import replace
 from sayso.text import one_line
 
 _TAIL = 6
@@ -33,8 +34,8 @@ class Handover(StrEnum):
     """Where the outcome of an ask is."""
 
     RECEIVED = "received"
-    LAPSED = "lapsed"
-    """Nobody fetched it in its time, and nobody gets it any more."""
+    NO_EFFECT = "no effect"
+    """It came to nothing: `Outcome.void` says why."""
     ON_ITS_WAY = "on its way"
     """A call of the agent holds on; it has not said yet that it has it."""
     AT_ITS_FORM = "at its form"
@@ -69,12 +70,21 @@ def stops_waiting_at(ask: Ask) -> int | None:
 
 
 def handover(ask: Ask) -> Handover:
+    if ask.outcome and ask.outcome.void:
+        return Handover.NO_EFFECT
     if ask.delivered:
-        return Handover.LAPSED if ask.lapsed else Handover.RECEIVED
+        return Handover.RECEIVED
     if ask.wait:
         return Handover.ON_ITS_WAY
     kept = _HANDOVER[ask.away]
     return Handover.KEPT_FOR_SESSION if kept is Handover.KEPT and is_of_one_session(ask) else kept
+
+
+def as_it_went_on(settled: Ask, now: Ask) -> Ask:
+    """What was settled, and what has become of it since. Its texts may have been wiped by now."""
+    void = now.outcome.void if now.outcome else ""
+    outcome = replace(settled.outcome, void=void) if settled.outcome else None
+    return replace(settled, wait=now.wait, away=now.away, delivered_at=now.delivered_at, outcome=outcome)
 
 
 def is_of_one_session(ask: Ask) -> bool:

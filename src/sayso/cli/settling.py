@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sayso.agent_guard import refuse_agents_settling
 from sayso.asks.model import Answer, Ask, State
-from sayso.asks.truth import Handover, handover
+from sayso.asks.truth import Handover, as_it_went_on, handover
 from sayso.cli.asks_in_words import status
 from sayso.cli.shared import settler
 from sayso.cli.texts import mark, tr, translated
@@ -16,7 +16,7 @@ from sayso.desks import Desks
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions.action import Action, AllowScope
 from sayso.permissions.quorum_words import progress
-from sayso.records import record, replace
+from sayso.records import record
 
 if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule
@@ -124,8 +124,7 @@ class Settling:
         while ask.wait and ask.state is not State.PENDING and (left := end - time.monotonic()) > 0:
             self._desks.bell().wait(left)
             ask = self._desks.asks.get(ask.id)
-        # Delivered asks may have been wiped; the person still wants to see what they said.
-        return replace(settled, wait=ask.wait, delivered_at=ask.delivered_at)
+        return as_it_went_on(settled, ask)
 
 
 def what_happens(ask: Ask) -> str:
@@ -143,8 +142,8 @@ def what_happens(ask: Ask) -> str:
             return tr(said, done=done)
         case Handover.RECEIVED:
             return tr("{done}. The agent has been told.", done=done)
-        case Handover.LAPSED:
-            return tr("{done}. The agent did not fetch it in time, so it had no effect.", done=done)
+        case Handover.NO_EFFECT if ask.outcome:
+            return tr("{done}, but it had no effect: {why}.", done=done, why=translated(ask.outcome.void))
         case Handover.ON_ITS_WAY:
             return tr("{done}. Waiting for the agent to fetch it.", done=done)
         case Handover.AT_ITS_FORM:

@@ -62,7 +62,7 @@ class AskedPermission:
         ruled = permissions.by_rules(self._action, self._asker)
         if ruled.denied:
             return GateVerdict(allowed=False, given={}, message=ruled.denied)
-        if ruled.allowed or (not ruled.quorum and permissions.allow_again(self._action, self._asker)):
+        if ruled.allowed or permissions.allow_again(self._action, self._asker, ruled):
             return GateVerdict(allowed=True, given=self._prompt.permission.given)
         self.new = self._ask(ruled)
         return None

@@ -27,6 +27,7 @@ from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.caller import beside_us
 from sayso.permissions.action import Action, AllowScope, action_from, asking
+from sayso.permissions.ruled import asked_by
 from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import AllowedAction, Decision, allowed_by, verdict_of
 from sayso.protocol.messages import Json, RequestId
@@ -134,7 +135,8 @@ class Permits:
             return GuardOutcome(refusal=ruled.denied)
         if ruled.allowed:
             return GuardOutcome(digest=action.digest, ask=ruled.allowed.ask)
-        if not ruled.quorum and (before := self._allowed.find(asker.session, action.digest, ())):
+        before = self._allowed.find(asker.session, action.digest, ruled.asked_by)
+        if before and ruled.accepts_earlier_yes:
             await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=before), asker)
             return GuardOutcome(digest=action.digest, ask=before)
         limit = call_limit(call.client.name, call.meta, self._config)
@@ -167,7 +169,7 @@ class Permits:
             raise
         outcome = _outcome_in(ask, action)
         if outcome.digest and approve.is_for_the_rest(ask):
-            self._allowed.keep(new.asker.session, outcome.digest, (), ask.id)
+            self._allowed.keep(new.asker.session, outcome.digest, asked_by(ask), ask.id)
         return outcome
 
     async def _ended(self, held: Held, waiting: Waiting, limit: float | None) -> Ask | None:

@@ -25,6 +25,7 @@ from sayso.mcp_server.heartbeat import ClientPatience
 from sayso.mcp_server.replies import result
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
+from sayso.permissions.ruled import asked_by
 from sayso.permissions.seen_file import seen
 from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import AllowedAction, allowed_by
@@ -91,8 +92,8 @@ class ApproveCalls:
             return result(dialect.deny(ruled.denied))
         if ruled.allowed:
             return result(dialect.allow(permission.given))
-        stands = not asker.agent and not ruled.quorum
-        if stands and (before := self._allowed.find(asker.session, action.digest, asker.run)):
+        before = self._allowed.find(asker.session, action.digest, (asker.run, ruled.asked_by))
+        if before and ruled.accepts_earlier_yes and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
             again = AllowedAction(action=action, ask=before)
             await waiting.do(permissions.note_handed_over, again, asker)
@@ -114,7 +115,8 @@ class ApproveCalls:
             await waiting.release(held, CALL_ENDED)
             raise
         if not changed and dialect.is_for_the_rest(ask) and ask.outcome:
-            self._allowed.keep(asker.session, ask.outcome.digest, asker.run, ask.id)
+            terms = asker.run, asked_by(ask)
+            self._allowed.keep(asker.session, ask.outcome.digest, terms, ask.id)
         self._backend.note_delivery(ctx, held)
         return result(dialect.decision(ask, changed))
 

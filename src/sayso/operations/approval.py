@@ -46,7 +46,7 @@ class WantedApproval:
         """How far a yes goes. Where sessions cannot be told apart, none has an end that we would hear of; where the
         rules say who has to agree, they agree to this alone."""
         nameless = bool(self.asker.agent) and not self.asker.session
-        lasts = self.tool.leaf.approve == "once" and not nameless and not self.ruled.quorum
+        lasts = self.tool.leaf.approve == "once" and not nameless and self.ruled.accepts_earlier_yes
         return AllowScope.TOOL if lasts else AllowScope.ONCE
 
     @property
@@ -56,9 +56,9 @@ class WantedApproval:
     @cached_property
     def terms(self) -> Hashable:
         """What a yes for the tool holds on to: its words find the same programs, and neither those nor its tool files
-        are touched. Looked at once, when it is first needed."""
+        are touched; and no other rule asks. Looked at once, when it is first needed."""
         files = [(path, content, *touched(path)) for path, content in tool_files(self.action)]
-        return tuple(files), tuple(programs(self.action))
+        return tuple(files), tuple(programs(self.action)), self.ruled.asked_by
 
 
 @record

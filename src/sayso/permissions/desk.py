@@ -24,7 +24,15 @@ from sayso.config import system_user
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, Problems, check_text
 from sayso.permissions.action import Action, AllowScope, action_of, original_of, scopes_of, takes_changes
 from sayso.permissions.execution import note_handed_over
-from sayso.permissions.ruled import RuledAction, asked_because, demand_of, denied_because, rule_data, ruling_events
+from sayso.permissions.ruled import (
+    RuledAction,
+    asked_because,
+    asked_by,
+    demand_of,
+    denied_because,
+    rule_data,
+    ruling_events,
+)
 from sayso.permissions.verdict import AllowedAction, Decision
 from sayso.records import replace
 from sayso.store import Transaction
@@ -261,11 +269,12 @@ class PermissionDesk:
         outcome = Outcome(verdict=Decision.ELSEWHERE, reason=how)
         return self._asks.change(lambda table: settle(table, ask_id, State.CANCELLED, by, lambda _: outcome))
 
-    def allow_again(self, action: Action, asker: Asker) -> bool:
-        """Whether a person has allowed this session of this very process the same action from then on. If so, it is
-        logged that its client is told once more."""
-
-        return self._asks.change(lambda table: _again(table.tx, table.get, action, asker, table.now))
+    def allow_again(self, action: Action, asker: Asker, ruled: RuledAction) -> bool:
+        """Whether a person has allowed this session of this very process the same action from then on, and no other
+        rule asks by now. If so, it is logged that its client is told once more."""
+        if not ruled.accepts_earlier_yes:
+            return False
+        return self._asks.change(lambda table: _again(table.tx, table.get, action, asker, ruled, table.now))
 
     def note_handed_over(self, allowed: AllowedAction, asker: Asker) -> None:
         """Log that a client is about to be told that it may. Before it is: whoever is killed in between has logged too
@@ -315,16 +324,18 @@ def _agreed(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settl
     return written
 
 
-def _again(tx: Transaction, get: Callable[[str], Ask], action: Action, asker: Asker, now: int) -> bool:
+def _again(
+    tx: Transaction, get: Callable[[str], Ask], action: Action, asker: Asker, ruled: RuledAction, now: int
+) -> bool:
     for row in tx.all("log_allowing", digest=action.digest, most=_MOST_LOOKED_AT):
         event = chain.read(row).event
-        if (event.session, event.scope) == (asker.session, AllowScope.SESSION) and _holds(get, event.ask, asker):
+        if (event.session, event.scope) == (asker.session, AllowScope.SESSION) and _holds(get, event.ask, asker, ruled):
             note_handed_over(tx, AllowedAction(action=action, ask=event.ask), asker, now)
             return True
     return False
 
 
-def _holds(get: Callable[[str], Ask], ask_id: str, asker: Asker) -> bool:
+def _holds(get: Callable[[str], Ask], ask_id: str, asker: Asker, ruled: RuledAction) -> bool:
     """Whether what was allowed then goes on for this session, which is the same while its client's process is."""
     with suppress(NotFound):
         ask = get(ask_id)
@@ -333,7 +344,8 @@ def _holds(get: Callable[[str], Ask], ask_id: str, asker: Asker) -> bool:
         )
         # What may have been denied in the client's own prompt is asked again.
         stands = ask.outcome is not None and not ask.outcome.void and not ask.outcome.noted
-        return bool(asker.session and asker.pid) and same and stands
+        known = ruled.asked_by <= asked_by(ask)
+        return bool(asker.session and asker.pid) and same and stands and known
     return False
 
 

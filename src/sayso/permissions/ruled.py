@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sayso.asks.model import Asker
+from sayso.asks.model import Ask, Asker
 from sayso.asks.quorum import Demand, Quorum
 from sayso.chain import LogEvent, LogKind
-from sayso.permissions.action import Action, ActionKind
+from sayso.permissions.action import Action, ActionKind, asking_rules
 from sayso.permissions.verdict import AllowedAction
 from sayso.records import record, replace
 
@@ -38,7 +39,18 @@ class RuledAction:
     asking_rules: tuple[dict[str, Any], ...] = ()
     """The rules that want a person to be asked, as the ask and the log keep them."""
     quorum: Quorum | None = None
-    """Who has to agree, where any one yes is not enough. No yes from before counts then."""
+    """Who has to agree, where any one yes is not enough."""
+
+    @property
+    def accepts_earlier_yes(self) -> bool:
+        """Whether a yes for the rest of the session may count: not where several have to agree, nor where the rules
+        cannot be read."""
+        return not self.quorum and (bool(self.asking_rules) or not self.demanded)
+
+    @property
+    def asked_by(self) -> frozenset[str]:
+        """The rules that ask. A yes for the rest of the session was given knowing these, and holds for no other one."""
+        return _texts(self.asking_rules)
 
 
 LEFT_TO_PEOPLE = RuledAction()
@@ -99,6 +111,15 @@ def ruling_events(ruling: Ruling, action: Action, asker: Asker, ask_id: str, now
         return [event]
     handed_over = replace(event, kind=LogKind.HANDED_OVER, rule="", rules_file="", surface="", scope="", about=None)
     return [event, handed_over]
+
+
+def asked_by(ask: Ask) -> frozenset[str]:
+    """The rules that wanted it asked, as `RuledAction.asked_by` has them."""
+    return _texts(asking_rules(ask))
+
+
+def _texts(rules: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    return frozenset(rule["rule"] for rule in rules)
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:

@@ -27,13 +27,12 @@ from textual.screen import Screen
 from sayso.asks.crowds import Quiet
 from sayso.asks.draft import Draft, from_json, with_known
 from sayso.asks.model import Ask
-from sayso.asks.truth import Handover, handover
+from sayso.asks.truth import Handover, as_it_went_on, handover
 from sayso.bridge import from_threads
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks
 from sayso.errors import ConfigError, NotFound, NotYours, StoreCorrupt, StoreError, StoreTooNew
-from sayso.records import replace
 from sayso.text import one_line
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
@@ -376,7 +375,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.notify(wording.told(seen, done), markup=False)
         if not seen.state.answerable and handover(seen) is Handover.ON_ITS_WAY:
             seen = await self._delivered(seen, _FOLLOWED_SECONDS)
-            if handover(seen) is Handover.RECEIVED:
+            if handover(seen) in (Handover.RECEIVED, Handover.NO_EFFECT):
                 self.notify(wording.heard(seen), markup=False)
 
     async def _delivered(self, settled: Ask, seconds: float) -> Ask:
@@ -387,8 +386,7 @@ class SaysoApp(App[int], inherit_bindings=False):
                 while handover(ask) is Handover.ON_ITS_WAY:
                     looked = self._looked
                     now = await self.shared.link.do(lambda desk: desk.get(settled.id))
-                    # Its texts may have been wiped by now.
-                    ask = replace(settled, wait=now.wait, away=now.away, delivered_at=now.delivered_at)
+                    ask = as_it_went_on(settled, now)
                     if handover(ask) is Handover.ON_ITS_WAY:
                         await looked.wait()
         return ask

@@ -198,14 +198,15 @@ class Wording:
         texts = self.texts
         said = {
             Handover.RECEIVED: texts.handed_over,
-            Handover.LAPSED: texts.not_fetched,
+            Handover.NO_EFFECT: texts.no_effect,
             Handover.ON_ITS_WAY: texts.on_its_way,
             Handover.AT_ITS_FORM: texts.at_its_form,
             Handover.TO_BE_FETCHED: texts.to_be_fetched,
             Handover.KEPT: texts.kept_for,
             Handover.KEPT_FOR_SESSION: texts.kept_for_session,
         }[handover(settled)]
-        return said.format(client=self.client(settled))
+        void = one_line(settled.outcome.void, 200) if settled.outcome else ""
+        return said.format(client=self.client(settled), why=void)
 
     def settled_by(self, ask: Ask) -> str:
         """Who ended it and where, for the history."""

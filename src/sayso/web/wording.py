@@ -193,8 +193,8 @@ def handover(ask: Ask) -> str:
     match truth.handover(ask):
         case Handover.RECEIVED:
             return f"{agent} received it."
-        case Handover.LAPSED:
-            return f"{agent} did not fetch it in time, so it had no effect."
+        case Handover.NO_EFFECT if ask.outcome:
+            return f"It had no effect: {one_line(ask.outcome.void, NAME_WIDTH)}."
         case Handover.ON_ITS_WAY:
             return f"Waiting for {agent} to fetch it."
         case Handover.AT_ITS_FORM:

@@ -85,6 +85,22 @@ def test_the_same_call_is_allowed_again_for_the_rest_of_the_session(site: Guarde
         pipe.cancel(other)
 
 
+def test_a_rule_that_asks_since_then_counts_more_than_what_was_allowed_for_the_rest_of_the_session(
+    site: GuardedPlace, person: Person
+) -> None:
+    rules = site.home / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    with site.guarded(person) as pipe:
+        call = begin_write(pipe)
+        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
+        pipe.response(call)
+        for later in ('[[rule]]\nask = ["mcp__plain__write"]\n', "[[rule]]\nallow = 1\n"):
+            rules.write_text(later)
+            again = begin_write(pipe)
+            wanted(person, "write")
+            pipe.cancel(again)
+
+
 def test_rules_decide_the_routine(site: GuardedPlace, person: Person) -> None:
     rules = site.home / ".config" / "sayso" / "rules.toml"
     rules.parent.mkdir(parents=True)

@@ -177,7 +177,7 @@ class Texts:
     turned_down_many: str = "{n} rejected or denied."
     asked_back: str = "Handed back with a request to explain."
     handed_over: str = "{client} received it."
-    not_fetched: str = "{client} did not fetch it in time, so it had no effect."
+    no_effect: str = "It had no effect: {why}."
     on_its_way: str = "Waiting for {client} to fetch it."
     at_its_form: str = "{client} still shows its own form; it gets this when that is closed."
     to_be_fetched: str = "{client} went on without waiting; it gets this when it comes back for it."

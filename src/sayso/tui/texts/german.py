@@ -171,7 +171,7 @@ class German(Texts):
     turned_down_many = "{n} abgelehnt oder verweigert."
     asked_back = "Zurückgegeben mit der Bitte um eine Erklärung."
     handed_over = "{client} hat es erhalten."
-    not_fetched = "{client} hat es nicht rechtzeitig abgeholt, es blieb also ohne Wirkung."
+    no_effect = "Es blieb ohne Wirkung: {why}."
     on_its_way = "Warten darauf, dass {client} es abholt."
     at_its_form = "{client} zeigt noch sein eigenes Formular und bekommt es, wenn das geschlossen wird."
     to_be_fetched = "{client} arbeitet weiter und bekommt es, wenn er es abholt."
