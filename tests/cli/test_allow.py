@@ -293,7 +293,7 @@ def test_who_allows_what_has_changed_since_it_was_shown_is_told_that_it_had_no_e
         with home.desk() as desk:
             desk.void(ask.id, "changed after it was shown: file")
         seen = as_it_went_on(settled, home.ask_of(ask))
-        assert what_happens(seen) == "Allowed, but it had no effect: changed after it was shown: file."
+        assert what_happens(seen) == "Not done: changed after it was shown: file."
 
 
 def test_no_edit_comes_to_what_a_rule_denies(home: Home) -> None:

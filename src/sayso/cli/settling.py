@@ -143,7 +143,7 @@ def what_happens(ask: Ask) -> str:
         case Handover.RECEIVED:
             return tr("{done}. The agent has been told.", done=done)
         case Handover.NO_EFFECT if ask.outcome:
-            return tr("{done}, but it had no effect: {why}.", done=done, why=translated(ask.outcome.void))
+            return tr("{done}: {why}.", done=done, why=translated(ask.outcome.void))
         case Handover.ON_ITS_WAY:
             return tr("{done}. Waiting for the agent to fetch it.", done=done)
         case Handover.AT_ITS_FORM:
