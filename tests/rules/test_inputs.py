@@ -445,6 +445,10 @@ def test_what_the_input_of_a_tool_for_files_names_besides_its_file_counts_too(
         ({"url": "https://ok.com", "also": "10.0.0.1:80/x"}, "deny"),
         ({"url": "https://ok.com", "also": "localhost:8080"}, "deny"),
         ({"url": "https://ok.com", "also": "http://[::1]:80/"}, "ask"),
+        ({"url": "https://ok.com/?u=https://evil.com/"}, "deny"),
+        ({"url": "https://ok.com/https://www.evil.com/x"}, "deny"),
+        ({"url": "https://ok.com/?u=evil.com"}, "deny"),
+        ({"url": "https://ok.com/go?u=https%253A%252F%252Fevil.com&v=1"}, "deny"),
         ({"url": "https://ok.com/?next=https://other.com", "prompt": "Is node.js in next.js? See a:/b."}, "allow"),
     ],
 )

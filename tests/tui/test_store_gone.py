@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tui.harness import NAME, Place, select, until
 
 from sayso.asks.desk import AskDesk
+from sayso.asks.draft import Draft, Said, from_json, to_json
 from sayso.asks.model import State
 from sayso.errors import AlreadySettled, ConfigError, StoreFull
+from sayso.records import replace
 from sayso.tui import inbox
 from sayso.tui.app import SaysoApp
-from sayso.tui.unsaved import losses
+from sayso.tui.shared import UnsavedDraft
+from sayso.tui.unsaved import keep_each, losses
 
 pytestmark = pytest.mark.anyio
+
+
+def no_space(*_: object, **__: object) -> None:
+    raise StoreFull("No space is left.")
 
 
 def take_away(place: Place) -> None:
@@ -129,12 +137,46 @@ async def test_who_quits_is_told_first_what_is_not_saved_and_leaves_it_by_quitti
     put_back(place)
 
 
+async def test_what_was_entered_elsewhere_meanwhile_stays_beside_what_could_not_be_saved(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        with monkeypatch.context() as full:
+            full.setattr(AskDesk, "keep_draft", no_space)
+            await anna.type("billing")
+            await until(lambda: held.ask.id in anna.app.shared.board.unsaved, anna.screen)
+        elsewhere = Draft(said={"name": Said(text="invoices")})
+        place.desk.keep_draft(held.ask.id, "anna", to_json(held.ask, elsewhere))
+        await anna.press("ctrl+q")
+    kept = from_json(held.ask, place.desk.draft(held.ask.id, "anna")).of(NAME).text
+    assert all(each in kept for each in ("billing", "invoices")), kept
+
+
+async def test_what_is_too_large_for_a_full_disk_keeps_nothing_else_from_being_saved(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = AskDesk.keep_draft
+
+    def has_little_space(desk: AskDesk, ask_id: str, person: str, body: str, **options: Any) -> str:
+        if "large" in body:
+            raise StoreFull("No space is left.")
+        return keep(desk, ask_id, person, body, **options)
+
+    asks = [place.ask(replace(NAME, text=f"{number}?")).ask for number in range(3)]
+    drafts = {
+        ask.id: UnsavedDraft(ask=ask, body=to_json(ask, Draft(said={"name": Said(text=text)})), over="")
+        for ask, text in zip(asks, ("small", "large", "little"), strict=True)
+    }
+    monkeypatch.setattr(AskDesk, "keep_draft", has_little_space)
+    assert list(keep_each(place.desk, "anna", drafts)) == [asks[0].id, asks[2].id]
+    assert place.desk.drafts("anna") == {asks[0].id, asks[2].id}
+
+
 async def test_an_answer_that_cannot_be_sent_keeps_its_person_from_quitting_until_it_is(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_space(*_: object, **__: object) -> None:
-        raise StoreFull("No space is left.")
-
     monkeypatch.setattr(inbox, "SECONDS_TO_UNDO", 600)
     held = place.ask(select("First?"))
     async with place.inbox() as anna:

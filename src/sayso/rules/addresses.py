@@ -45,6 +45,13 @@ def hosts_in(given: Mapping[str, Any]) -> Hosts:
     return Hosts(names=found, is_whole=len(texts) <= _MOST_VALUES)
 
 
+def hosts_within(url: str) -> Hosts:
+    """The hosts that an address names behind its own one, for a server that leads on or fetches for others."""
+    rest = unquote(unquote(re.sub(r"^[^:]*:[/\\]*[^/\\?#]*", "", url)))
+    _, _, query = rest.partition("?")
+    return hosts_in({"rest": rest, "query": [each for each in re.split("[?&;=#]", query) if each]})
+
+
 def _named(text: str) -> Iterator[str]:
     """Programs read `https:evil.com` and `https:\\\\evil.com` as well."""
     parted = _ENDS.sub(" ", text) if _ENDS.search(text) else ""

@@ -51,7 +51,8 @@ NAMED_SECOND = frozenset(
         "docker": "run exec compose",
         "podman": "run exec compose",
         "kubectl": "run exec",
-        "git": "bisect submodule config difftool mergetool filter-branch",
+        "git": "bisect submodule config difftool mergetool filter-branch send-email instaweb hook for-each-repo "
+        "credential web--browse daemon",
     }.items()
     for word in words.split()
 )

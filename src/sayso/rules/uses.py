@@ -455,7 +455,7 @@ def _without_own_folder(given: Mapping[str, Any], folder: str) -> dict[str, Any]
 def _fetch(
     tool: str, given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]
 ) -> ToolUse:
-    from sayso.rules.addresses import hosts_in
+    from sayso.rules.addresses import hosts_in, hosts_within
 
     url = given.get("url")
     domain = _domain(url)
@@ -463,6 +463,8 @@ def _fetch(
     if not domain and (url is not None or tool not in _SEARCHES_NET):
         doubts.append("which host it would reach is not known")
     named = [name for name in others.names if name != domain]
+    # A rule may be about a host behind the first one. None has to know all of them.
+    behind = hosts_within(url).names if domain and isinstance(url, str) else ()
     if (named or not others.is_whole) and tool not in _SEARCHES_NET:
         doubts.append("it names another address as well")
     found = _perhaps({"url": url}, folder, ground)
@@ -471,7 +473,7 @@ def _fetch(
         strict_names=names,
         possible=found.files,
         domain=domain,
-        other_domains=tuple(named),
+        other_domains=(*named, *behind),
         doubts=tuple(doubts),
     )
 

@@ -255,9 +255,9 @@ class SaysoApp(App[int], inherit_bindings=False):
         elif not refused:
             self.exit()
 
-    def _tell_unsaved(self, left: Mapping[str, Ask | None]) -> None:
+    def _tell_unsaved(self, left: Mapping[str, Ask]) -> None:
         wording = self.shared.wording
-        named = [one_line(wording.headline(ask) if ask else ask_id, 40) for ask_id, ask in left.items()]
+        named = [one_line(wording.headline(ask), 40) for ask in left.values()]
         more = [self.shared.texts.like_more.format(n=len(named) - _NAMED)] if len(named) > _NAMED else []
         told = self.shared.texts.quit_loses.format(what="; ".join([*named[:_NAMED], *more]))
         self.notify(told, severity="warning", timeout=_TOLD_UNSAVED_FOR, markup=False)
@@ -437,7 +437,7 @@ class SaysoApp(App[int], inherit_bindings=False):
     async def _draft(self, ask: Ask) -> Draft:
         """What was entered for it before, with those of its files that are still there."""
         person, unsaved = self.shared.config.person, self.shared.board.unsaved.get(ask.id)
-        body = await self.shared.link.do(lambda desk: desk.draft(ask.id, person)) if unsaved is None else unsaved
+        body = unsaved.body if unsaved else await self.shared.link.do(lambda desk: desk.draft(ask.id, person))
         draft = from_json(ask, body)
         if not draft.has_files:
             return draft

@@ -25,7 +25,7 @@ from sayso.tui.outgoing import SECONDS_TO_UNDO, HeldAnswer
 from sayso.tui.prose import Prose
 from sayso.tui.reflexes import WORD
 from sayso.tui.screen import LookAgain, Settled, Trouble
-from sayso.tui.shared import Shared
+from sayso.tui.shared import Shared, UnsavedDraft
 
 if TYPE_CHECKING:
     from sayso.asks.snoozing import Snoozed
@@ -206,7 +206,7 @@ class InboxScreen(ListingScreen):
             if not await self.meant_alone() or await self._was_begun(going.ask):
                 return
             self._go_out(going)
-            await self._keep(going.ask, to_json(going.ask, going.draft))
+            await self._keep(going.ask, to_json(going.ask, going.draft), over="")
 
     async def _was_begun(self, ask: Ask) -> bool:
         """Whether the person has entered something for it, perhaps elsewhere, of which nothing rings; they are told."""
@@ -214,7 +214,7 @@ class InboxScreen(ListingScreen):
         if ask.id in board.outgoing:
             return False
         with suppress(StoreError):
-            begun = await self.do(lambda desk: desk.draft(ask.id, person)) or board.unsaved.get(ask.id)
+            begun = await self.do(lambda desk: desk.draft(ask.id, person)) or ask.id in board.unsaved
             (board.drafts.add if begun else board.drafts.discard)(ask.id)
         if ask.id in board.drafts:
             self._outgoing_changed()
@@ -262,14 +262,14 @@ class InboxScreen(ListingScreen):
     def _take_back(self, going: HeldAnswer) -> None:
         del self.shared.board.outgoing[going.ask.id]
         self._outgoing_changed()
-        self.run_worker(self._keep(going.ask, ""), group="settle")
+        self.run_worker(self._keep(going.ask, "", over=to_json(going.ask, going.draft)), group="settle")
 
-    async def _keep(self, ask: Ask, body: str) -> None:
+    async def _keep(self, ask: Ask, body: str, over: str) -> None:
         board, person = self.shared.board, self.shared.config.person
         try:
             await self.enter_at_desk(lambda desk: desk.keep_draft(ask.id, person, body))
         except StoreError:
-            board.unsaved[ask.id] = body
+            board.unsaved[ask.id] = UnsavedDraft(ask=ask, body=body, over=over)
         except NotYours as error:
             self.warn(self.shared.explained(error))
         if not body:

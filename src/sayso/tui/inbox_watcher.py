@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import NotFound, NotYours, StoreError
-from sayso.tui.shared import Shared
+from sayso.tui.shared import Shared, UnsavedDraft
+from sayso.tui.unsaved import keep_each
 
 if TYPE_CHECKING:
     from sayso.asks.snoozing import Snoozed
@@ -33,7 +34,7 @@ class InboxSnapshot:
     asks: Sequence[Ask]
     new: Sequence[Ask]
     snoozed: Sequence[Snoozed] = ()
-    saved: Mapping[str, str] = field(default_factory=dict)
+    saved: Mapping[str, UnsavedDraft] = field(default_factory=dict)
     begun: Set[str] = frozenset()
     """Those that something was entered for, here or elsewhere."""
     marked: Set[str] = frozenset()
@@ -100,7 +101,7 @@ class InboxWatcher:
         # What was begun or emptied here since the look began is newer than what the look has shown.
         newer = board.drafts ^ snapshot.marked
         board.drafts = (snapshot.begun - newer | board.drafts & newer) - board.outgoing.keys()
-        board.unsaved = {key: body for key, body in board.unsaved.items() if snapshot.saved.get(key) != body}
+        board.saved(snapshot.saved)
         if first:
             board.seen |= {ask.id for ask in snapshot.asks}
         elif snapshot.new:
@@ -123,11 +124,11 @@ class InboxWatcher:
         """All asks; and what could not be kept while the store was away is kept now."""
         board, person = self._shared.board, self._shared.config.person
         marked, going = set(board.drafts), set(board.outgoing)
-        saved = {} if self._shared.link.unwritable else dict(board.unsaved)
+        unsaved, saved = {} if self._shared.link.unwritable else dict(board.unsaved), dict[str, UnsavedDraft]()
         with suppress(NotYours):
-            for ask_id, body in saved.items():
+            if unsaved:
                 self._shared.link.refuse_agents()
-                desk.keep_draft(ask_id, person, body)
+            saved = keep_each(desk, person, unsaved)
         snoozed = desk.snoozed(person)
         put_off, known = {each.ask.id for each in snoozed}, {ask.id for ask in board.asks}
         asks = [ask for ask in _all_as_they_are(desk, board.all) if ask.id not in put_off]

@@ -20,7 +20,7 @@ from sayso.tui.bars import TextLine
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
 from sayso.tui.markdown import plain_line
 from sayso.tui.screen import SaysoScreen, Settled
-from sayso.tui.shared import Shared
+from sayso.tui.shared import Shared, UnsavedDraft
 
 if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule
@@ -86,7 +86,7 @@ class SettlingScreen(SaysoScreen[None]):
                 await self._go_on_with(there)
                 return
         except StoreError:
-            board.unsaved[ask_id] = body
+            board.unsaved[ask_id] = UnsavedDraft(ask=self.ask, body=body, over=self._kept)
             return
         except NotYours as error:
             if not self._is_refused:

@@ -14,6 +14,7 @@ from sayso.clock import now_ms
 from sayso.config import Config, system_user
 from sayso.errors import told
 from sayso.presence import Whereabouts
+from sayso.records import record
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
 from sayso.tui.outgoing import HeldAnswer
@@ -24,6 +25,15 @@ from sayso.tui.wording import Wording
 
 if TYPE_CHECKING:
     from sayso.asks.snoozing import Snoozed
+
+
+@record
+class UnsavedDraft:
+    """A draft that could not be kept in the store yet, and the one that was last known to be there."""
+
+    ask: Ask
+    body: str
+    over: str
 
 
 @dataclass
@@ -43,7 +53,7 @@ class InboxBoard:
     """Asks that were there when the inbox was opened, or were opened since."""
     drafts: set[str] = field(default_factory=set)
     """Asks with something entered for them."""
-    unsaved: dict[str, str] = field(default_factory=dict)
+    unsaved: dict[str, UnsavedDraft] = field(default_factory=dict)
     """Drafts that could not be kept in the store yet, by ask."""
     snoozed: Sequence[Snoozed] = ()
     """What the person has put off, in the order in which it comes back."""
@@ -83,6 +93,10 @@ class InboxBoard:
         self.drafts.discard(ask_id)
         self.unsaved.pop(ask_id, None)
         self.outgoing.pop(ask_id, None)
+
+    def saved(self, drafts: Mapping[str, UnsavedDraft]) -> None:
+        """These were kept, unless something was entered since."""
+        self.unsaved = {key: draft for key, draft in self.unsaved.items() if drafts.get(key) != draft}
 
     @property
     def unseen(self) -> Ask | None:

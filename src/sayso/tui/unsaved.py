@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import Draft, answer, from_json
+from sayso.asks.draft import Draft, answer, from_json, is_same, merged, to_json
 from sayso.asks.model import Ask
-from sayso.errors import NotYours, StoreError
+from sayso.errors import NotYours, StoreError, StoreFull
 from sayso.text import one_line
-from sayso.tui.shared import Shared
+from sayso.tui.shared import Shared, UnsavedDraft
 
 _LONGEST = 10_000
 """Characters of one entry that are told: it stands nowhere else any more."""
@@ -18,23 +18,38 @@ _LONGEST = 10_000
 
 async def keep_unsaved(shared: Shared) -> None:
     """Keep now what could not be kept before."""
-    board, person = shared.board, shared.config.person
-    unsaved = dict(board.unsaved)
-
-    def keep(desk: AskDesk) -> None:
-        for ask_id, body in unsaved.items():
-            desk.keep_draft(ask_id, person, body)
-
+    unsaved, person = dict(shared.board.unsaved), shared.config.person
     with suppress(NotYours, StoreError):
-        await shared.link.enter(keep)
-        board.unsaved = {key: body for key, body in board.unsaved.items() if unsaved.get(key) != body}
+        shared.board.saved(await shared.link.enter(lambda desk: keep_each(desk, person, unsaved)))
 
 
-def unsaved_asks(shared: Shared) -> dict[str, Ask | None]:
+def keep_each(desk: AskDesk, person: str, drafts: Mapping[str, UnsavedDraft]) -> dict[str, UnsavedDraft]:
+    """Keep these drafts, beside what the person has entered elsewhere since. Those that could be kept."""
+    kept = dict[str, UnsavedDraft]()
+    for ask_id, draft in drafts.items():
+        # One may be too large for a disk that is nearly full. Nothing else is if the store is away.
+        with suppress(StoreFull):
+            _keep(desk, person, draft)
+            kept[ask_id] = draft
+    return kept
+
+
+def _keep(desk: AskDesk, person: str, unsaved: UnsavedDraft) -> None:
+    ask, body, over = unsaved.ask, unsaved.body, unsaved.over
+
+    def is_as_known(there: str) -> bool:
+        return is_same(from_json(ask, there), from_json(ask, over))
+
+    while (there := desk.keep_draft(ask.id, person, body, only_over=is_as_known)) != body:
+        body = to_json(ask, merged(from_json(ask, over), from_json(ask, body), from_json(ask, there)))
+        over = there
+
+
+def unsaved_asks(shared: Shared) -> dict[str, Ask]:
     """What something was entered or answered for that is only here, by id."""
     board = shared.board
     going = {ask_id: held.ask for ask_id, held in board.outgoing.items()}
-    return {ask_id: board.find(ask_id) for ask_id, body in board.unsaved.items() if body} | going
+    return {ask_id: draft.ask for ask_id, draft in board.unsaved.items() if draft.body} | going
 
 
 def losses(shared: Shared, unsent: Set[str]) -> list[str]:
@@ -45,17 +60,14 @@ def losses(shared: Shared, unsent: Set[str]) -> list[str]:
             what=_entry(shared, ask_id, ask)
         )
         for ask_id, ask in unsaved_asks(shared).items()
-        if board.unsaved.get(ask_id) or ask_id in unsent
+        if (ask_id in board.unsaved and board.unsaved[ask_id].body) or ask_id in unsent
     ]
     return [one_line(each, _LONGEST) for each in told]
 
 
-def _entry(shared: Shared, ask_id: str, ask: Ask | None) -> str:
-    if ask is None:
-        return ask_id
-    body = shared.board.unsaved.get(ask_id)
-    held = shared.board.outgoing.get(ask_id)
-    draft = held.draft if held else from_json(ask, body or "")
+def _entry(shared: Shared, ask_id: str, ask: Ask) -> str:
+    unsaved, held = shared.board.unsaved.get(ask_id), shared.board.outgoing.get(ask_id)
+    draft = held.draft if held else from_json(ask, unsaved.body if unsaved else "")
     return f"{shared.wording.headline(ask)}: {' · '.join(_words(shared, ask, draft))}"
 
 
