@@ -89,6 +89,18 @@ def test_an_expired_ask_says_that_it_can_no_longer_be_answered(desk: AskDesk, cl
         desk.answer(left.id, RED, ANNA)
 
 
+def test_a_permission_whose_call_is_over_says_that_nobody_had_decided(desk: AskDesk, clock: FakeClock) -> None:
+    let_go = desk.hold(replace(ask(), bound=True))
+    desk.release(let_go, "the client let go")
+    with pytest.raises(AlreadySettled, match="Nobody had decided: the call ended, just now"):
+        desk.answer(let_go.ask.id, RED, ANNA)
+    ran_out = desk.hold(replace(ask(timeout_ms=1000), bound=True))
+    clock.forward(1001)
+    desk.time_out(ran_out)
+    with pytest.raises(AlreadySettled, match="Nobody had decided: its time was over, just now"):
+        desk.answer(ran_out.ask.id, RED, ANNA)
+
+
 def test_an_answer_that_does_not_fit_changes_nothing(desk: AskDesk) -> None:
     held = desk.hold(ask())
     with pytest.raises(InvalidInput):

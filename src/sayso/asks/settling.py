@@ -35,6 +35,9 @@ def who_was_first(ask: Ask, now: int) -> str:
     """Why it can no longer be settled."""
     since = age(now - (ask.ended_at or now))
     ago = "just now" if since == "now" else f"{since} ago"
+    if ask.bound and ask.state is State.EXPIRED:
+        why = "the call ended" if ask.abandoned else "its time was over"
+        return f"Nobody had decided: {why}, {ago}. Your answer was not used."
     if ask.outcome is None:
         return f"This ask can no longer be answered: it is {ask.state}, {ago}."
     if ask.let_go:

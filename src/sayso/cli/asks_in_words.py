@@ -257,8 +257,8 @@ def _outcome_line(ask: Ask) -> str:
         got = tr("The agent did not fetch it in time, so it had no effect.")
     elif ask.delivered_at:
         got = tr("The agent got it {when}.", when=moment(ask.delivered_at))
-    if ask.withdrawn or ask.let_go:
-        got = ""
+    if ask.withdrawn or ask.let_go or ask.outcome is None:
+        got = tr("Its call had ended before anybody decided.") if ask.abandoned else ""
     return f"{bold(translated(status(ask)).capitalize())}{by}, {ended}{late}. {got}".rstrip()
 
 

@@ -12,7 +12,7 @@ from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question,
 from sayso.config import Config
 from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, ToolReply, description
-from sayso.dialects.outcomes import outcome_data, selected_labels, told_in_words
+from sayso.dialects.outcomes import outcome_data, selected_labels, timeout_words, told_in_words
 from sayso.dialects.tools import LONGEST_TITLE, TIMEOUTS
 from sayso.errors import Problem, Problems, check_text
 from sayso.records import replace
@@ -190,7 +190,9 @@ def render(ask: Ask) -> ToolReply:
     """Four fields as JSON. A person's no of any kind is `cancelled`; the data says which."""
     told = _four_fields(ask)
     data = {**outcome_data(ask), "result": told}
-    return ToolReply(text=json.dumps(told, ensure_ascii=False), data=data, message=told_in_words(ask))
+    # Here is no get_answers to be sent to.
+    message = timeout_words(ask) if ask.state is State.TIMED_OUT else told_in_words(ask)
+    return ToolReply(text=json.dumps(told, ensure_ascii=False), data=data, message=message)
 
 
 def render_united(ask: Ask) -> ToolReply:
