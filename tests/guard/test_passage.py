@@ -560,6 +560,17 @@ def test_a_call_that_comes_before_any_list_waits_for_one_of_the_guards_own(known
     assert fresh.client == []
 
 
+def test_a_second_call_by_one_id_is_refused_also_before_any_list(known: Lines, tmp_path: Path) -> None:
+    fresh = Lines(tmp_path)
+    fresh.call(7, path="/one")
+    fresh.call(7, path="/two")
+    assert (fresh.told()["id"], fresh.told()["error"]["code"]) == (7, -32600)
+    fresh.reply(id=json.loads(fresh.server[0])["id"], result={"tools": [WRITE]})
+    fresh.allow()
+    assert json.loads(fresh.server[-1])["params"]["arguments"] == {"path": "/one"}
+    assert (len(fresh.asked), len(fresh.client)) == (1, 1)
+
+
 def test_after_the_server_said_that_its_tools_changed_a_call_waits_for_a_new_list(known: Lines) -> None:
     known.reply(method="notifications/tools/list_changed")
     known.call(1)
