@@ -283,6 +283,21 @@ def test_tokens_count_for_the_name_they_were_made_for_and_at_mcp_alone(
     assert http.get(f"{server.address}/metrics", headers=elsewhere).status_code == 401
 
 
+def test_what_was_agreed_to_at_one_name_brings_no_token_at_another(
+    clicker: Clicker, server: Replica, http: httpx2.Client, program: Program
+) -> None:
+    code = clicker.connect(program.address())["code"]
+    own, other = f"127.0.0.1:{server.port}", f"localhost:{server.port}"
+    http.headers["Host"] = other
+    assert program.redeem(code).json()["error"] == "invalid_grant"
+    http.headers["Host"] = own
+    refresh = program.redeem(code).json()["refresh_token"]
+    http.headers["Host"] = other
+    assert program.refresh(refresh).json()["error"] == "invalid_grant"
+    http.headers["Host"] = own
+    assert program.refresh(refresh).status_code == 200
+
+
 def test_a_refreshed_token_takes_the_place_of_the_old_one(
     clicker: Clicker, server: Replica, http: httpx2.Client, program: Program
 ) -> None:
