@@ -23,7 +23,7 @@ from sayso.rules.book import Circumstances, RuleBook
 from sayso.rules.files import RuleFiles
 from sayso.rules.judge import FAILED, RuleJudge
 from sayso.rules.places import RuleLevel, projects_around
-from sayso.rules.rule import Effect
+from sayso.rules.rule import Approvers, Effect
 from sayso.rules.uses import Ground, example, use_of
 from sayso.store.sqlite import SqliteStore
 
@@ -107,6 +107,17 @@ def test_a_project_says_who_may_agree_only_while_it_is_trusted(config: Config) -
         assert who_is_asked(desk) == ([], 2)
         trust(config.state_dir, config.project)
         assert who_is_asked(desk) == (["eve", "eve"], 2)
+
+
+def test_a_project_that_is_not_trusted_names_nobody_for_later_either(config: Config) -> None:
+    demands = 'approvers = ["a"]\nescalate = { after = "1s", to = ["b"] }'
+    config.rules_of(config.project).write_text(f'[[rule]]\nask = ["x"]\n{demands}\n')
+    (rule,) = RuleFiles(config).book(config.project).rules
+    assert rule.approvers == Approvers()
+    wanted = Action(kind=ActionKind.OTHER, tool="x", folder=str(config.project), data={})
+    with closing(SqliteStore.in_memory()) as store:
+        ruled = PermissionDesk(AskDesk(store), Rules(config)).by_rules(wanted, Asker(project=str(config.project)))
+    assert (ruled.demanded, ruled.quorum) == (True, None)
 
 
 def test_no_rule_lets_an_agent_write_where_rules_and_what_sayso_keeps_are(config: Config) -> None:
