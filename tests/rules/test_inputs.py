@@ -302,8 +302,10 @@ def test_a_folder_that_poses_as_the_project_does_not_hide_what_a_rule_of_a_perso
 
     assert effect("edit", "Write", {"file_path": "main.tf", "content": ""}) == "ask"
     assert effect("mcp", "mcp__files__do", {"path": "main.tf"}) == "ask"
+    assert effect("shell", "Bash", {"command": "make main.tf"}) == "ask"
     assert effect("edit", "Write", {"file_path": "docs/a.md", "content": ""}) == "allow"
     assert effect("read", "Read", {"file_path": "main.tf"}) == "allow"
+    assert effect("shell", "Bash", {"command": "make docs/a.md"}) == "allow"
 
 
 def test_a_home_is_no_folder_that_projects_lie_in(place: Place) -> None:

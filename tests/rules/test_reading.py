@@ -674,6 +674,9 @@ def test_an_exception_belongs_to_its_rule_alone() -> None:
     forbidding = '[[rule]]\ndeny = ["Bash(git push *)"]\nexcept = ["Bash(git push origin dev *)"]'
     lines = ("git push origin dev", "git push origin", "git push origin dev $MORE", "git push origin dev > $FILE")
     assert [effect(forbidding, f"Bash({line})") for line in lines] == ["ask", "deny", "deny", "deny"]
+    listing = '[[rule]]\ndeny = ["Bash"]\nexcept = ["Bash(ls *)"]'
+    for line, verdict in (("ls && ls src", "ask"), ("ls && rm x", "deny"), ("rm x && ls", "deny")):
+        assert effect(listing, f"Bash({line})") == verdict, line
     narrow = '[[rule]]\nallow = ["Bash(git *)"]\nexcept = ["Bash(git push *)", "Bash(git reset --hard *)"]'
     assert effect(narrow, "Bash(git log)") == "allow"
     for line in ("git push", "git -C x push", "git log; git push", 'git "push"', "git push --force"):
