@@ -204,6 +204,19 @@ def test_what_a_person_makes_of_a_sessions_action_is_held_against_the_rules(
     assert allow("deploy shop", replace(me, person="ada")).state is State.PENDING
 
 
+def test_what_the_rules_demand_of_an_edit_is_allowed_once_however_far_the_yes_was_to_go(
+    desks: Desks, config: Config, me: Settler
+) -> None:
+    config.user_rules.parent.mkdir(parents=True, exist_ok=True)
+    config.user_rules.write_text(f'[[rule]]\nask = ["Bash(tf *)"]\napprovers = ["{me.person}"]\n')
+    both = (AllowScope.ONCE, AllowScope.SESSION)
+    ask = asked(desks, shell(config, "npm test"), asker(config), both)
+    edit = {"command": "tf x"}
+    allowed = desks.permissions.allow(ask.id, ask.digest, me, AllowScope.SESSION, changed_input=edit)
+    assert (allowed.state, allowed.outcome and allowed.outcome.scope) == (State.ANSWERED, "once")
+    assert not desks.permissions.allow_again(shell(config, "tf x"), ask.asker)
+
+
 def test_what_an_editor_saves_meanwhile_is_not_overwritten(config: Config) -> None:
     theirs = '[[rule]]\ndeny = ["Bash(rm *)"]\n'
     with made_ready(config.user_rules, NewRule(patterns=("Bash(npm test)",)), config.state_dir) as ready:

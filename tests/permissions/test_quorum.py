@@ -27,7 +27,7 @@ from sayso.permissions.log import PermissionLog
 from sayso.permissions.parts import parts_of_asking
 from sayso.permissions.rules_here import Rules
 from sayso.permissions.verdict import Decision, allowed_by, verdict_of
-from sayso.records import replace
+from sayso.records import asdict, replace
 from sayso.store import Store
 from sayso.store.sqlite import SqliteStore
 
@@ -58,6 +58,14 @@ class Place:
     def kinds(self, ask: Ask) -> list[tuple[LogKind, str]]:
         found = PermissionLog(self.store).find(ask.id).entries
         return [(entry.event.kind, entry.event.person) for entry in found]
+
+
+def ask_by_rule(place: Place, folder: Path, demands: str, asker: Asker) -> Ask:
+    """What this asker wants, where a rule demands that."""
+    config = Config(project=folder, user_dir=folder, state_dir=folder)
+    config.user_rules.write_text(f'[[rule]]\nask = ["Bash(git *)"]\n{demands}\n')
+    quorum = PermissionDesk(place.asks, Rules(config)).by_rules(PUSH, asker).quorum
+    return place.asks.hold(asking(OPEN, PUSH, quorum=quorum)).ask
 
 
 @pytest.fixture
@@ -125,6 +133,16 @@ def test_the_one_whose_agent_it_is_does_not_count(place: Place) -> None:
     assert "nobody knows whose agent this is" in parts_of_asking(nobodys)[0].text
 
 
+def test_an_agent_whose_token_names_nobody_is_not_taken_for_that_of_the_systems_user(
+    place: Place, tmp_path: Path
+) -> None:
+    ask = ask_by_rule(place, tmp_path, "not_asker = true", Asker(agent="laptop", project=str(tmp_path)))
+    for person in (system_user(), "bo"):
+        with pytest.raises(InvalidInput, match=f"{person} cannot allow this"):
+            place.yes(ask, person)
+    assert "nobody knows whose agent this is" in parts_of_asking(ask)[0].text
+
+
 def test_one_person_with_a_name_on_the_page_and_another_to_the_system_counts_once(place: Place) -> None:
     assert yourself(Accounts(place.store), "ada of the page") == "ada.of.the.page"
     anyone = replace(TWO, people=())
@@ -187,6 +205,18 @@ def test_an_edit_starts_again_from_nobody_and_is_what_the_others_look_at(place: 
     verdict = verdict_of(place.yes(undone, "bo"))
     assert verdict
     assert (verdict.edited, verdict.allows(PUSH)) == (False, True)
+
+
+def test_a_change_back_to_what_the_agent_wants_starts_again_from_nobody_too(place: Place) -> None:
+    ask = place.ask()
+    edited = place.desk.allow(ask.id, ask.digest, by("ada"), changed_input={"command": "git push --dry-run"})
+    back = place.desk.allow(ask.id, edited.digest, by("bo"), changed_input=PUSH.data["input"])
+    assert (back.state, back.digest) == (State.PENDING, PUSH.digest)
+    assert [yes.person for yes in yeses_of(back)] == ["bo"]
+    assert "Agreed: bo. Awaited: 1 more of ada, cy." in parts_of_asking(back)[0].text
+    verdict = verdict_of(place.yes(ask, "cy"))
+    assert verdict
+    assert (verdict.allows(PUSH), verdict.person) == (True, "bo and cy")
 
 
 def test_when_its_time_is_over_no_yes_counts_and_nobody_has_decided(place: Place) -> None:
@@ -283,11 +313,9 @@ def test_a_stand_in_does_not_count_for_them_either_where_the_page_knows_them_by_
     place: Place, tmp_path: Path
 ) -> None:
     own = yourself(Accounts(place.store), "ada of the page")
-    config = Config(project=tmp_path, user_dir=tmp_path, state_dir=tmp_path)
-    config.user_rules.write_text(f'[[rule]]\nask = ["Bash(git *)"]\napprovers = ["{own}", "cy"]\nnot_asker = true')
     place.desk.delegate(own, "eve", place.now + MINUTE)
-    desk = PermissionDesk(place.asks, Rules(config))
-    ask = place.asks.hold(asking(OPEN, PUSH, quorum=desk.by_rules(PUSH, Asker(project=str(tmp_path))).quorum)).ask
+    demands = f'approvers = ["{own}", "cy"]\nnot_asker = true'
+    ask = ask_by_rule(place, tmp_path, demands, Asker(project=str(tmp_path)))
     with pytest.raises(InvalidInput, match=r"eve cannot allow this\. It takes a yes of cy\."):
         place.yes(ask, "eve")
     assert place.yes(ask, "cy").state is State.ANSWERED
@@ -318,10 +346,11 @@ def test_an_allow_that_not_enough_have_agreed_to_lets_nothing_be_done(place: Pla
     allowed = place.yes(ask, "ada"), place.yes(ask, "bo")
     outcome = allowed[1].outcome
     assert outcome
-    wanted = {**(ask.wanted or {}), "yeses": []}
-    forged = replace(allowed[1], wanted=wanted)
     assert allowed_by(allowed[1]) is not None
-    assert allowed_by(forged) is None
+    to_another = [asdict(replace(yes, digest="0" * 64)) for yes in yeses_of(allowed[1])]
+    for yeses in ([], to_another):
+        forged = replace(allowed[1], wanted={**(ask.wanted or {}), "yeses": yeses})
+        assert allowed_by(forged) is None
 
 
 PEOPLE = ("ada", "bo", "cy", "dan", "eve")
