@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.asks.samples import living
+from tests.asks.samples import DAY, FakeClock, living
 from tests.permissions.test_desk import QUESTION
 
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
 from sayso.chain import LogKind
 from sayso.config import Config, load
@@ -24,6 +25,7 @@ from sayso.permissions.like_rule import LikeRule, RuleReach
 from sayso.permissions.like_view import look_at
 from sayso.records import replace
 from sayso.rules.adding import NewRule, made_ready
+from sayso.store.sqlite import SqliteStore
 
 EVERYWHERE, PROJECT, SESSION = RuleReach.EVERYWHERE, RuleReach.PROJECT, RuleReach.SESSION
 
@@ -144,6 +146,20 @@ def test_a_rule_for_a_session_is_in_no_file_and_holds_for_no_other_until_it_is_e
     assert not is_allowed(desks, "npm test")
     assert desks.permissions.session_rules() == []
     assert desks.log.find(ask.id).entries[-1].event.kind is LogKind.RULE_ENDED
+
+
+def test_a_rule_for_a_session_that_goes_on_and_on_is_asked_for_again_after_a_month(config: Config, me: Settler) -> None:
+    clock, store = FakeClock(), SqliteStore.in_memory()
+    with Desks(config, store) as desks:
+        desks.asks = AskDesk(store, clock=clock)
+        ask = put(desks, "npm test")
+        desks.permissions.allow_like(ask.id, ask.digest, me, LikeRule(text="Bash(npm test)", reach=SESSION))
+        clock.forward(29 * DAY)
+        assert is_allowed(desks, "npm test")
+        assert len(desks.permissions.session_rules()) == 1
+        clock.forward(2 * DAY)
+        assert not is_allowed(desks, "npm test")
+        assert desks.permissions.session_rules() == []
 
 
 @pytest.mark.parametrize(
