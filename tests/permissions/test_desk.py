@@ -49,6 +49,32 @@ def test_an_allow_names_the_action_that_was_shown(desk: AskDesk, permissions: Pe
     assert (desk.events(ask.id)[-1].kind, desk.events(ask.id)[-1].detail) == ("allowed", PUSH.digest)
 
 
+def test_nothing_can_be_allowed_whose_digest_is_not_that_of_what_is_wanted(
+    desk: AskDesk, permissions: PermissionDesk
+) -> None:
+    new = NewAsk(tool="approve", title="Allow it?", questions=(QUESTION,), asker=AGENT)
+    other = replace(PUSH, folder="/").digest
+    ask = desk.hold(replace(asking(new, PUSH), digest=other)).ask
+    for digest in (other, PUSH.digest):
+        with pytest.raises(InvalidInput, match="is not the digest of what the agent wants"):
+            permissions.allow(ask.id, digest, ANNA)
+    assert desk.get(ask.id).state is State.PENDING
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"session": "b"}, {"client": "b"}, {"host": "b"}, {"pid": 4243}, {"started": "18"}, {"run": "b"}],
+    ids=lambda other: next(iter(other)),
+)
+def test_an_allow_for_a_session_holds_while_it_is_the_same_run_of_the_same_process(
+    desk: AskDesk, permissions: PermissionDesk, other: dict[str, object]
+) -> None:
+    ask = wanted(desk)
+    permissions.allow(ask.id, ask.digest, ANNA, AllowScope.SESSION)
+    assert permissions.allow_again(PUSH, AGENT)
+    assert not permissions.allow_again(PUSH, replace(AGENT, **other))
+
+
 def test_an_edit_counts_that_only_changes_what_kind_of_value_something_is(
     desk: AskDesk, permissions: PermissionDesk
 ) -> None:
