@@ -89,6 +89,18 @@ def test_the_same_call_is_allowed_again_for_the_rest_of_the_session(site: Guarde
 def test_a_rule_that_asks_since_then_counts_more_than_what_was_allowed_for_the_rest_of_the_session(
     site: GuardedPlace, person: Person
 ) -> None:
+    rules = site.home / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    with site.guarded(person) as pipe:
+        call = begin_write(pipe)
+        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
+        pipe.response(call)
+        for later in ('[[rule]]\nask = ["mcp__plain__write"]\n', "[[rule]]\nallow = 1\n"):
+            rules.write_text(later)
+            again = begin_write(pipe)
+            ask, _ = wanted(person, "write")
+            pipe.cancel(again)
+            person.wait_until_unattended(ask)
 
 
 def test_an_allow_for_the_session_does_not_stand_in_for_several_people(site: GuardedPlace, person: Person) -> None:
@@ -98,13 +110,6 @@ def test_an_allow_for_the_session_does_not_stand_in_for_several_people(site: Gua
         call = begin_write(pipe)
         person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
         pipe.response(call)
-<<<<<<< HEAD
-        for later in ('[[rule]]\nask = ["mcp__plain__write"]\n', "[[rule]]\nallow = 1\n"):
-            rules.write_text(later)
-            again = begin_write(pipe)
-            wanted(person, "write")
-            pipe.cancel(again)
-=======
         (site.stage / "made").unlink()
         rules.write_text('[[rule]]\nask = ["mcp__plain"]\nneed = 2\n')
         again = begin_write(pipe)
@@ -114,7 +119,6 @@ def test_an_allow_for_the_session_does_not_stand_in_for_several_people(site: Gua
         pipe.cancel(again)
         person.wait_until_unattended(ask)
         assert not (site.stage / "made").exists()
->>>>>>> e36239a6 (Test that an allow for a session does not stand in for several people)
 
 
 def test_rules_decide_the_routine(site: GuardedPlace, person: Person) -> None:
