@@ -10,6 +10,7 @@ from sayso.asks.model import Answer, Ask, Kind, NewAsk, Option, Question, Settle
 from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, action_of, asking
 from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.ruled import LEFT_TO_PEOPLE
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.records import replace
 from sayso.store import Store
@@ -71,8 +72,8 @@ def test_an_allow_for_a_session_holds_while_it_is_the_same_run_of_the_same_proce
 ) -> None:
     ask = wanted(desk)
     permissions.allow(ask.id, ask.digest, ANNA, AllowScope.SESSION)
-    assert permissions.allow_again(PUSH, AGENT)
-    assert not permissions.allow_again(PUSH, replace(AGENT, **other))
+    assert permissions.allow_again(PUSH, AGENT, LEFT_TO_PEOPLE)
+    assert not permissions.allow_again(PUSH, replace(AGENT, **other), LEFT_TO_PEOPLE)
 
 
 def test_an_edit_counts_that_only_changes_what_kind_of_value_something_is(

@@ -23,6 +23,7 @@ from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.hindsight import hindsight
 from sayso.permissions.like_rule import LikeRule, RuleReach
 from sayso.permissions.like_view import look_at
+from sayso.permissions.ruled import LEFT_TO_PEOPLE
 from sayso.records import replace
 from sayso.rules.adding import NewRule, made_ready
 from sayso.store.sqlite import SqliteStore
@@ -230,7 +231,7 @@ def test_what_the_rules_demand_of_an_edit_is_allowed_once_however_far_the_yes_wa
     edit = {"command": "tf x"}
     allowed = desks.permissions.allow(ask.id, ask.digest, me, AllowScope.SESSION, changed_input=edit)
     assert (allowed.state, allowed.outcome and allowed.outcome.scope) == (State.ANSWERED, "once")
-    assert not desks.permissions.allow_again(shell(config, "tf x"), ask.asker)
+    assert not desks.permissions.allow_again(shell(config, "tf x"), ask.asker, LEFT_TO_PEOPLE)
 
 
 def test_what_an_editor_saves_meanwhile_is_not_overwritten(config: Config) -> None:
