@@ -172,6 +172,7 @@ def test_a_yes_to_an_earlier_command_is_told_and_asked_again(home: Home) -> None
     again = home.run(*deploy, "--timeout", "50ms")
     assert (again.code, again.out) == (6, "")
     assert "before this command: Yes. It is asked again." in again.err
+    assert "A yes or no that comes now does not count" in again.err
     with asking(home, *deploy[1:]) as process:
         settle(home, Answer(question="1", chosen=("no",)))
         assert ended(process)[:2] == (0, "No\n")

@@ -106,6 +106,12 @@ def test_a_rule_that_keeps_nothing_from_agents_own_tools_for_want_of_a_capital_s
     assert "bash(rm *) is about a tool called bash" in home.run("doctor").out
 
 
+@pytest.mark.parametrize("name", ["Bsh", "Raed", "shell"])
+def test_a_rule_with_a_name_that_is_nearly_one_of_agents_own_tools_says_so(home: Home, name: str) -> None:
+    write(home, f'[[rule]]\ndeny = ["{name}"]\n')
+    assert f"{name} is about a tool called {name} in a tool file alone. " in home.run("rules", "test").err
+
+
 def test_what_a_project_allows_is_listed_as_not_counting_until_it_is_trusted(home: Home) -> None:
     theirs = home.project / ".sayso" / "rules.toml"
     theirs.parent.mkdir()

@@ -168,6 +168,9 @@ def test_a_tool_run_from_the_shell_tells_output_and_exit_code(home: Home) -> Non
 
 def test_a_wrong_argument_is_refused_before_anything_runs(home: Home) -> None:
     write_tool(home, SLEEPER)
+    assert "script: has no value. Write script=VALUE." in home.run("tools", "run", "sleeper", "script").error
+    twice = home.run("tools", "run", "sleeper", "script=echo 1", "script=echo 2")
+    assert (twice.code, "script: takes one value, and is given more than once." in twice.error) == (2, True)
     ran = home.run("tools", "run", "sleeper", "skript=echo hello")
     assert ran.code == 2
     assert "script" in ran.err

@@ -693,6 +693,7 @@ def test_an_exception_belongs_to_its_rule_alone() -> None:
         ('[[rule]]\nallow = ["Bash()"]', "nothing in the brackets"),
         ('[[rule]]\nallow = ["Agent(x)"]', "nothing is known of what stands in the brackets"),
         ('[[rule]]\nallow = ["mcp__x__y(z)"]', "nothing is known"),
+        ('[[rule]]\ndeny = ["Bahs(curl *)"]', "in the brackets of Bahs; write Bash, if you mean that"),
         ('[[rule]]\nallow = ["Read([a]x)"]', "in a path"),
         ('[[rule]]\nallow = ["Read(../x)"]', "in a path"),
         ('[[rule]]\nallow = ["WebFetch(https://x)"]', "WebFetch(domain:example.com)"),

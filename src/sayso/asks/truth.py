@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from sayso.asks.model import Ask, Asker, Away, State
+from sayso.asks.model import Ask, Asker, Away, Kind, State
 from sayso.records import replace
 from sayso.text import one_line
 
+BY_COMMAND = "sayso ask"
+"""The tool of what a command has asked."""
 _TAIL = 6
 """Characters of a session's name. Its end: many names begin with the time, which sessions of one day share."""
 
@@ -44,6 +46,8 @@ class Handover(StrEnum):
     """The agent is at work, and will come for it."""
     KEPT = "kept"
     """Nobody is there to be told. The agent gets it when it asks the same again."""
+    TOO_LATE = "too late"
+    """The command that asked has ended, and takes no yes or no that was said before it is run again."""
     KEPT_FOR_SESSION = "kept for its session"
     """The same for an agent over HTTP, of which nobody hears that it was ended: another session of it gets it only once
     the one that asked is known to be gone."""
@@ -76,6 +80,8 @@ def handover(ask: Ask) -> Handover:
         return Handover.RECEIVED
     if ask.wait:
         return Handover.ON_ITS_WAY
+    if ask.tool == BY_COMMAND and any(question.kind is Kind.CONFIRM for question in ask.questions):
+        return Handover.TOO_LATE
     kept = _HANDOVER[ask.away]
     return Handover.KEPT_FOR_SESSION if kept is Handover.KEPT and is_of_one_session(ask) else kept
 

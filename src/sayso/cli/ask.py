@@ -13,7 +13,8 @@ from sayso import __version__
 from sayso.asks.askers import asker_here
 from sayso.asks.desk import Held
 from sayso.asks.model import Answer, Ask, Asker, Kind, State
-from sayso.cli.ask_input import TOOL, from_json, new_ask
+from sayso.asks.truth import BY_COMMAND
+from sayso.cli.ask_input import from_json, new_ask
 from sayso.cli.program import has_output, settings
 from sayso.cli.terminal import flowing, put_json, put_part, say
 from sayso.cli.texts import tr, translated
@@ -135,7 +136,9 @@ def _put(config: Config, data: dict[str, Any], timeout: int | None, show: Callab
 def _asker(config: Config) -> Asker:
     """Who asks: this process. What started it may well be the person, or a script that asks one and tells another."""
     session = os.environ.get(SESSION_VARIABLE, "")
-    return asker_here(name_of(os.getpid()), config.project_name, client=TOOL, version=__version__, session=session)
+    return asker_here(
+        name_of(os.getpid()), config.project_name, client=BY_COMMAND, version=__version__, session=session
+    )
 
 
 def _say_opened(held: Held) -> None:
@@ -164,6 +167,8 @@ def _print_json(ask: Ask) -> None:
 def _print_plain(ask: Ask) -> None:
     if ask.state is State.ANSWERED:
         _print_intact("".join(f"{line}\n" for line in _answers(ask)))
+    elif ask.state is State.TIMED_OUT and any(question.kind is Kind.CONFIRM for question in ask.questions):
+        say(tr("Nobody answered in time. A yes or no that comes now does not count: the same command asks again."))
     elif ask.state is State.TIMED_OUT:
         say(tr("Nobody answered in time. The ask stays open; the same command again takes it up."))
     else:

@@ -7,10 +7,10 @@ from typing import Any
 
 from sayso import untrusted_json
 from sayso.asks.model import Asker, Kind, NewAsk, Question
+from sayso.asks.truth import BY_COMMAND
 from sayso.dialects import fields, question_fields
 from sayso.errors import InvalidInput, Problem, Problems
 
-TOOL = "sayso ask"
 MOST = 100
 """Questions in one ask, and options of one question."""
 
@@ -43,7 +43,7 @@ def new_ask(data: Mapping[str, Any], asker: Asker, timeout_ms: int | None) -> Ne
     _all_different(problems, questions)
     title = fields.text(problems, data, ["title"], "", required=False)
     problems.check()
-    return NewAsk(tool=TOOL, questions=questions, asker=asker, title=title, timeout_ms=timeout_ms)
+    return NewAsk(tool=BY_COMMAND, questions=questions, asker=asker, title=title, timeout_ms=timeout_ms)
 
 
 def _question(problems: Problems, raw: Mapping[str, Any], path: str, default_id: str) -> Question:

@@ -151,6 +151,8 @@ def what_happens(ask: Ask) -> str:
             return tr(said, done=done)
         case Handover.TO_BE_FETCHED:
             return tr("{done}. The agent went on without waiting; it is told when it comes back for this.", done=done)
+        case Handover.TOO_LATE:
+            return tr("{done}. The command that asked had ended, and does not take a late yes or no.", done=done)
         case Handover.KEPT_FOR_SESSION:
             said = mark(
                 "{done}. The agent is not waiting now; it will be told when the session that asked does so again."

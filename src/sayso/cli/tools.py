@@ -17,7 +17,7 @@ from sayso.dialects.ahma import catalog_here, own_names_by
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.files import whole_or_none
 from sayso.records import replace
-from sayso.text import did_you_mean, one_line, printable, spelt_out
+from sayso.text import did_you_mean, one_line, printable, quoted, spelt_out
 from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.leaves import leaves
 from sayso.toolfiles.model import Fault, OptionSpec, ToolFile
@@ -250,16 +250,23 @@ def _read(tool: CommandTool, arguments: tuple[str, ...]) -> dict[str, Any]:
     for word in arguments:
         name, equals, value = word.partition("=")
         spec = specs.get(name)
-        if not equals or spec is None:
+        if spec is not None and not equals:
+            raise InvalidInput([Problem(path=name, text=f"has no value. Write {name}=VALUE.")])
+        if spec is None:
             known = ", ".join(specs)
             raise InvalidInput(
                 [Problem(path=name, text=f"is no argument of {tool.name}. Write NAME=VALUE; it takes {known}.")]
             )
         if spec.type == "array":
             given.setdefault(name, []).append(_value(name, spec, spec.item_type, value))
+        elif name in given:
+            raise InvalidInput([Problem(path=name, text="takes one value, and is given more than once.")])
         else:
             given[name] = _value(name, spec, spec.type, value)
     return given
+
+
+_KINDS = {"integer": "an integer", "number": "a number", "boolean": "true or false"}
 
 
 def _value(name: str, spec: OptionSpec, kind: str, value: str) -> Any:
@@ -268,7 +275,7 @@ def _value(name: str, spec: OptionSpec, kind: str, value: str) -> Any:
     try:
         return untrusted_json.loads(value)
     except ValueError:
-        raise InvalidInput([Problem(path=name, text=f"expected a JSON {kind}, got {value!r}.")]) from None
+        raise InvalidInput([Problem(path=name, text=f"is {quoted(value)}. Give {_KINDS.get(kind, kind)}.")]) from None
 
 
 _SAY_SO = {"never": "-", "once": mark("once"), "always": mark("each time")}

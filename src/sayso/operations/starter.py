@@ -25,6 +25,7 @@ from sayso.running.environment import Environments
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
 from sayso.running.launch import Launch
+from sayso.running.program import in_short
 from sayso.running.sandbox import Sandbox
 from sayso.running.spawner import Spawner
 from sayso.toolfiles.argv import Invocation
@@ -188,5 +189,5 @@ def _unavailable(leaf: Leaf, probe: Probe, status: Status) -> str:
         case "timed_out":
             how = f"took more than {PROBE_SECONDS:.0f} s"
         case _:
-            how = f"could not run: {status.text}"
-    return f"{leaf.name} is not available here: `{shlex.join(probe.argv)}` {how}.{install_hint(leaf)}"
+            how = f"could not run: {in_short(status.text) if leaf.settings.install_instructions else status.text}"
+    return f"{leaf.name} is not available here: `{shlex.join(probe.argv)}` {how.rstrip('.')}.{install_hint(leaf)}"

@@ -15,6 +15,7 @@ from itertools import takewhile
 from sayso.records import record
 from sayso.rules.risky_options import risky_options
 from sayso.rules.use import Command, ToolUse, UsedPath
+from sayso.text import closest
 
 BETWEEN = "\0"
 """Stands between the words of a command, which may hold spaces themselves."""
@@ -29,7 +30,7 @@ _SPELT_ELSEWHERE = {
         name.lower(): name
         for name in ("Bash", "WebFetch", "WebSearch", "Edit", "MultiEdit", "Write", "NotebookEdit", *_READING)
     },
-    "run_shell_command": "Bash",
+    **dict.fromkeys(("run_shell_command", "shell", "run_command", "execute_command", "terminal"), "Bash"),
     **dict.fromkeys(("replace", "str_replace", "str_replace_editor", "insert", "patch"), "Edit"),
     **dict.fromkeys(("write_file", "create"), "Write"),
     "notebook_edit": "NotebookEdit",
@@ -40,6 +41,7 @@ _SPELT_ELSEWHERE = {
     "web_search": "WebSearch",
 }
 """Names that other clients have for what is called so here."""
+_OF_AGENTS = frozenset(("Bash", "WebFetch")) | _PATHS | _NAMES_ALONE
 
 
 class About(StrEnum):
@@ -72,6 +74,8 @@ class Pattern:
         """The name under which agents' own tools are known here, where it is spelt as other clients do: then it is
         about a tool of a tool file alone."""
         named = _SPELT_ELSEWHERE.get(self.name.lower(), "")
+        if not named and self.name[0].isupper() and self.name not in _OF_AGENTS:
+            named = closest(self.name, _OF_AGENTS)
         return "" if named == self.name else named
 
     @property
@@ -266,7 +270,9 @@ def pattern(text: str) -> Pattern:
     if name == "WebFetch":
         return Pattern(text=text, name=name, about=About.DOMAIN, spec=_checked_domain(spec.strip()))
     if name.startswith("mcp__") or name == "*" or name in _NAMES_ALONE or (name[0].isupper() and name != "Bash"):
-        raise ValueError(f"nothing is known of what stands in the brackets of {name}; write {name} alone")
+        near = "" if name in _OF_AGENTS else closest(name, _OF_AGENTS)
+        hint = f"write {near}, if you mean that" if near else f"write {name} alone"
+        raise ValueError(f"nothing is known of what stands in the brackets of {name}; {hint}")
     if spec.strip() == "*":
         return Pattern(text=text, name=name)
     return Pattern(text=text, name=name, about=About.WORDS, spec=_checked_words(spec.strip()))

@@ -202,6 +202,7 @@ class Wording:
             Handover.ON_ITS_WAY: texts.on_its_way,
             Handover.AT_ITS_FORM: texts.at_its_form,
             Handover.TO_BE_FETCHED: texts.to_be_fetched,
+            Handover.TOO_LATE: texts.too_late,
             Handover.KEPT: texts.kept_for,
             Handover.KEPT_FOR_SESSION: texts.kept_for_session,
         }[handover(settled)]

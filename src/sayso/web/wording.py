@@ -201,6 +201,8 @@ def handover(ask: Ask) -> str:
             return f"{agent} still shows its own form. It gets this when that is closed."
         case Handover.TO_BE_FETCHED:
             return f"{agent} went on without waiting. It gets this when it comes back for it."
+        case Handover.TOO_LATE:
+            return f"{agent} had ended, and does not take a late yes or no."
     if ask.bound:
         return f"{agent} was not waiting for this any more, so it had no effect."
     return f"{agent} is not waiting now. It gets this {_when_asked_again(ask)}."

@@ -182,6 +182,7 @@ class Texts:
     at_its_form: str = "{client} still shows its own form; it gets this when that is closed."
     to_be_fetched: str = "{client} went on without waiting; it gets this when it comes back for it."
     kept_for: str = "{client} is not waiting now; it gets this when it asks the same again."
+    too_late: str = "{client} had ended, and does not take a late yes or no."
     kept_for_session: str = "{client} is not waiting now; it gets this when the session that asked does so again."
     not_sent: str = "Not sent: {error}"
     no_other_ask: str = "There is no other question."

@@ -176,6 +176,7 @@ class German(Texts):
     at_its_form = "{client} zeigt noch sein eigenes Formular und bekommt es, wenn das geschlossen wird."
     to_be_fetched = "{client} arbeitet weiter und bekommt es, wenn er es abholt."
     kept_for = "{client} wartet gerade nicht und bekommt es, wenn er dasselbe wieder fragt."
+    too_late = "{client} war schon beendet und nimmt kein spätes Ja oder Nein."
     kept_for_session = "{client} wartet gerade nicht und bekommt es, wenn die Sitzung, die gefragt hat, es wieder tut."
     not_sent = "Nicht gesendet: {error}"
     no_other_ask = "Es gibt keine andere Frage."
