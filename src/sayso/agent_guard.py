@@ -1,5 +1,5 @@
-"""The guard of all that makes somebody somebody or speaks for a person: an agent makes no sign-in links, tokens or
-users for itself, says nowhere what agents may do, decides on no permission and answers no question, whosever it is.
+"""Keeps agents from acting as a person: an agent makes no sign-in links, tokens or users for itself, says nowhere what
+agents may do, decides on no permission and answers no question, whosever it is.
 
 A guard against accidents, not a wall: a program that means to get around it can. The wall is a surface with its own
 sign-in. An agent is whoever descends from one that Sayso knows of: a client that started a `sayso server`, one that

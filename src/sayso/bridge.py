@@ -145,7 +145,7 @@ class Threads:
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What this plain code returns. Once begun it is never abandoned halfway."""
         await notice_cancel()
-        # Of whoever is first: the thread that begins it, or the cancel that withdraws it.
+        # Whoever comes first takes it: the thread that begins it, or the cancel that withdraws it.
         first = partial(threading.Lock().acquire, blocking=False)
 
         def one() -> T:
@@ -376,7 +376,8 @@ class BackgroundTasks:
             await asyncio.wait(self._tasks, timeout=within)
 
     async def idle(self) -> None:
-        """Wait until there are none, those included that the others begin. Endless: they end by themselves."""
+        """Wait until there are none, those included that the others begin. No limit of its own: every task ends by
+        itself."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

@@ -39,7 +39,8 @@ _NOT_GLOBAL = tuple(
         "3fff::/20",  # for documents
     )
 )
-"""What passes as global, by its form or for a Python that is older than the registry. No service is behind one."""
+"""Ranges that `is_global` wrongly accepts, because of their form or because Python's list is older than the registry.
+No service is behind one."""
 _NAT64 = ip_network("64:ff9b::/96")
 """What a network without IPv4 makes of an IPv4 address, which is the last four bytes of it."""
 _ANY_PORT = 9

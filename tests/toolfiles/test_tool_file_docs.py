@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from tests.toolfiles.reference import reference_markdown
 
 from sayso.toolfiles.argv import build_argv
 from sayso.toolfiles.leaves import leaves
 from sayso.toolfiles.model import FaultKind, ToolFile
-from sayso.toolfiles.reference import reference_markdown
 from sayso.toolfiles.toolfile import load_dir, parse, ready_files
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "tool-files.md"

@@ -397,7 +397,7 @@ class AskDesk:
         return {state: counted.get(state, 0) for state in State}
 
     def check_store(self) -> None:
-        """A StoreError where the store does not answer, or is of a newer version by now than this program knows."""
+        """A StoreError where the store does not answer, or is newer by now than this program."""
         self._store.check_version()
 
     def inbox_size(self) -> int:

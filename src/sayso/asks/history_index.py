@@ -31,7 +31,7 @@ _MOST_GRAMS = 6_000
 _FEW, _MANY = 1 / 32, 1 / 4
 """Of a block: up to so many members are kept one by one, others as a bit for each ask; more say nothing at all."""
 _LOOKED_UP, _ASKED, _FETCHED = 4, 9, 16
-"""How many of its grams words are looked up by, how many a query asks for with project and person, and how many asks
+"""How many of a word's n-grams it is looked up by, how many a query asks for with project and person, and how many asks
 are fetched at once."""
 
 _LONG, _PROJECT, _OWNER, _DECIDER = "\x01", "\x02", "\x03", "\x04"

@@ -108,7 +108,7 @@ class Telegram(ChatAdapter):
         return self._reply(to, said) if said.text else None
 
     async def _answer(self, to: dict[str, Any], said: ChatSaid) -> None:
-        """Whoever pressed sees it, and their button stops to wait."""
+        """Whoever pressed sees it, and their button stops waiting."""
         await self._say("answerCallbackQuery", {**to, "text": said.text[:LONGEST_TOAST]})
 
     async def _reply(self, to: dict[str, Any], said: ChatSaid) -> None:

@@ -68,10 +68,10 @@ def command(
 ) -> None:
     """Ask a person a question and wait for the answer.
 
-    Prints what was chosen or written, one per line. The exit code is 0 for an answer, 10 when it was rejected,
-    11 declined, 12 cancelled, 6 when the time ran out. An ask that was left stays open: the same command again
-    takes it up, and says on standard error when the answer is older than the command. An older yes or no is not
-    printed: it is asked again.
+    Prints what was chosen or written, one per line. The exit code is 0 for an answer, a No
+    too, 10 when it was rejected, 11 declined, 12 cancelled, 6 when the time ran out. An ask that was left stays open:
+    the same command again takes it up, and says on standard error when the answer is older than the command. An older
+    yes or no is not printed: it is asked again.
 
     In a terminal it can be answered right there too, unless an agent runs the command: choose, and Enter sends. The
     first answer counts, wherever it is given. Ctrl-C leaves the ask open.

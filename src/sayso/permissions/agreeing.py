@@ -41,7 +41,7 @@ def agree(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settler
 
 
 def take_back(table: AskTable, ask: Ask, by: Settler) -> Ask:
-    """Take one yes back. Once nobody stands behind an edit any more, it is what the agent wants that is asked."""
+    """Take one yes back. When the last yes to an edit is withdrawn, the agent's own action is put to people again."""
     left = [yes for yes in yeses_of(ask) if yes.account != account_of(table.tx, by.known_as)]
     if len(left) == len(yeses_of(ask)):
         raise _invalid(NOT_AGREED.format(person=by.known_as))
@@ -61,7 +61,7 @@ def _yes(table: AskTable, given: Outcome, by: Settler) -> Yes:
 
 
 def account_of(tx: Transaction, name: str) -> str:
-    """Who somebody is of whom this is one of the names."""
+    """The account that goes by this name."""
     user = tx.one("user", name=name)
     return user["account"] or name if user else name
 

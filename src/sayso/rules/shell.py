@@ -108,7 +108,7 @@ def taken_apart(line: str) -> ShellLine:
 
 
 def forms_of(words: Command) -> tuple[Command, ...]:
-    """Every form in which a command may be denied that is run without a shell."""
+    """Every form in which a rule may deny a command that runs without a shell."""
     found = _Found()
     _command(words, found, 0)
     return tuple(dict.fromkeys(found.forms))

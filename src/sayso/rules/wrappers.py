@@ -210,7 +210,7 @@ def _fills_in(inner: Command) -> bool:
 
 def _finds_to_read(words: Command, inner: Command) -> bool:
     """Whether each file that a `find` puts into a command is one word for it, which begins as the `find` says where to
-    look, and the command only reads: what is found has any name, and may be what no rule allows to change."""
+    look, and the command only reads: what is found has any name, and may be what no rule lets an agent change."""
     told = dropwhile(re.compile(r"-[HLP]\Z").match, words[1:])
     begins = takewhile(lambda word: not _EXPRESSION.match(word), told)
     whole = all(word == "{}" for word in inner if "{}" in word)

@@ -39,7 +39,7 @@ def state(folder: Path) -> LineState:
 
 
 def say(folder: Path, number: int, text: bytes) -> None:
-    """Leave something to be handed on. What has been already is not left again."""
+    """Leave something to be handed on. What was already left there is not left twice."""
     if number <= state(folder).handed_on:
         return
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -71,7 +71,7 @@ class Store(ABC):
     near = False
     """Whether looking something up takes less time than handing that to a thread."""
     begins_anew = True
-    """Whether one that was taken away is made anew, empty, by the next call. Not where people look on."""
+    """Whether the next call creates an empty store where one was removed. Not while a person is looking."""
 
     @abstractmethod
     def read(self, work: Callable[[Transaction], T]) -> T:

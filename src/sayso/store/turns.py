@@ -58,7 +58,7 @@ class Turns:
         """Sleep until it is our turn. The system knows no limit for that, so it is a thread that sleeps."""
         import fcntl
 
-        # Of whoever is first: the thread that has got the turn, or we who have waited for too long.
+        # Whoever comes first takes it: the thread that has got the turn, or we who have waited for too long.
         first = partial(threading.Lock().acquire, blocking=False)
 
         def wait() -> None:

@@ -182,7 +182,7 @@ class AttachedFiles(Rows):
     """A row for each file, with its size."""
 
     class LeftDown(Message):
-        """The person wants to what stands below."""
+        """The person wants to move on to what is below."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared.keys, id="files")

@@ -33,7 +33,7 @@ class Choices(Rows):
         """An option was chosen by its number, or by the first letter of yes or no; the cursor is on it."""
 
     class LeftDown(Message):
-        """The person wants to what stands below."""
+        """The person wants to move on to what is below."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared.keys, id="choices")

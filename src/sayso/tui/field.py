@@ -29,7 +29,7 @@ class TextField(TextArea):
             return self.field
 
     class LeftUp(Message):
-        """The person wants to what stands above."""
+        """The person wants to move on to what is above."""
 
         def __init__(self, field: TextField) -> None:
             super().__init__()
