@@ -15,11 +15,12 @@ from tests.permissions.test_desk import QUESTION
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
+from sayso.asks.quorum import quorum_of
 from sayso.chain import LogKind
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
 from sayso.errors import AlreadySettled, InvalidInput
-from sayso.permissions.action import Action, ActionKind, AllowScope, asking
+from sayso.permissions.action import Action, ActionKind, AllowScope, asking, scopes_of
 from sayso.permissions.hindsight import hindsight
 from sayso.permissions.like_rule import LikeRule, RuleReach
 from sayso.permissions.like_view import look_at
@@ -231,7 +232,25 @@ def test_what_the_rules_demand_of_an_edit_is_allowed_once_however_far_the_yes_wa
     edit = {"command": "tf x"}
     allowed = desks.permissions.allow(ask.id, ask.digest, me, AllowScope.SESSION, changed_input=edit)
     assert (allowed.state, allowed.outcome and allowed.outcome.scope) == (State.ANSWERED, "once")
+    assert allowed.outcome is not None
+    assert "always" not in {option for answer in allowed.outcome.answers for option in answer.chosen}
     assert not desks.permissions.allow_again(shell(config, "tf x"), ask.asker, LEFT_TO_PEOPLE)
+
+
+def test_when_an_edit_is_taken_back_what_was_demanded_of_it_goes_with_it(
+    desks: Desks, config: Config, me: Settler
+) -> None:
+    config.user_rules.parent.mkdir(parents=True, exist_ok=True)
+    config.user_rules.write_text('[[rule]]\nask = ["Bash(tf *)"]\napprovers = ["ada", "bo"]\nneed = 2\n')
+    ask = asked(desks, shell(config, "npm test"), asker(config), (AllowScope.ONCE, AllowScope.SESSION))
+    ada, permissions = replace(me, person="ada"), desks.permissions
+    for edit in ("tf x", "tf y"):
+        now = desks.asks.get(ask.id)
+        edited = permissions.allow(ask.id, now.digest, ada, changed_input={"command": edit})
+        assert quorum_of(edited)
+    again = permissions.take_back(ask.id, ada)
+    assert (quorum_of(again), scopes_of(again)) == (None, scopes_of(ask))
+    assert permissions.allow(ask.id, again.digest, me).state is State.ANSWERED
 
 
 def test_what_an_editor_saves_meanwhile_is_not_overwritten(config: Config) -> None:

@@ -24,6 +24,9 @@ NOT_ONES_OWN = "{person} cannot allow this: it is their own agent that asks. It 
 TIME_IS_OVER = "Its time was over at {at}. Your answer was not used."
 NOT_AGREED = "{person} has not agreed to this, so there is nothing to take back."
 
+_DEMANDED = ("scopes", "quorum", "deciders")
+"""What is demanded of an edit may be more than of what the agent itself wants."""
+
 
 def agree(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settler) -> Ask:
     """Write one yes down, for what `given` says. The same person's second yes changes nothing."""
@@ -72,11 +75,13 @@ def _proposed(ask: Ask, quorum: Quorum, given: Outcome, person: str) -> Ask:
         return ask
     if given.changed is None:
         return _with(_as_asked(ask), [])
+    before = ask.wanted or {}
     wanted = {
-        **(ask.wanted or {}),
+        **before,
         "action": dict(given.changed),
         "title": given.changed_title,
         "original": dict(original_of(ask)),
+        "demanded": before.get("demanded") or {key: before.get(key) for key in _DEMANDED},
         "scopes": [AllowScope.ONCE.value],
         "changed_by": person,
         "quorum": quorum.plain,
@@ -94,7 +99,8 @@ def _as_asked(ask: Ask) -> Ask:
     if original is None:
         return ask
     title = ask.title.replace(wanted["title"], action_from(original).title)
-    wanted |= {"action": original, "title": action_from(original).title}
+    wanted |= {"action": original, "title": action_from(original).title, **wanted.pop("demanded", {})}
+    wanted = {key: value for key, value in wanted.items() if key not in _DEMANDED or value is not None}
     return replace(ask, title=title, wanted=wanted, digest=digest_of(original))
 
 

@@ -318,7 +318,8 @@ def _agreed(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settl
 
     written = agreeing.agree(table, ask, quorum, given, by)
     if is_agreed(written, given.digest):
-        everyone, once = replace(by, person=who_agreed(written)), replace(given, scope=AllowScope.ONCE)
+        everyone = replace(by, person=who_agreed(written))
+        once = replace(given, scope=AllowScope.ONCE, answers=_as_answers(ask, ALLOWING))
         return settle(table, ask.id, State.ANSWERED, everyone, lambda _: once)
     sent_once.take(table.tx, by.attempt, table.now)
     return written
