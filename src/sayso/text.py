@@ -166,6 +166,11 @@ def iso_time(milliseconds: int | None) -> str | None:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
 
 
+def utc_minute(milliseconds: int) -> str:
+    """A moment for those whose time zone is not known."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(milliseconds / 1000))
+
+
 def age(milliseconds: int) -> str:
     """A span of time as people say it: `now`, `5s`, `3m`, `2h`, `4d`."""
     seconds = max(milliseconds, 0) // 1000

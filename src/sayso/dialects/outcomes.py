@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from sayso.asks.model import ATTACHED, CLIENT_FORM, Answer, Ask, Attachment, Question, State
-from sayso.text import iso_time, lasting
+from sayso.text import iso_time, lasting, utc_minute
 
 STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
 
@@ -44,20 +43,16 @@ def outcome_data(ask: Ask) -> dict[str, Any]:
 def given_earlier(ask: Ask, now: int, *, to_another: bool = False) -> str:
     """When and to what an answer was given that a call finds waiting for it; `to_another` session, if it was."""
     given, asked = ask.ended_at or now, ask.created_at
-    when = f"This was settled {lasting(now - given)} ago (at {_minute(given)}), before this call"
+    when = f"This was settled {lasting(now - given)} ago (at {utc_minute(given)}), before this call"
     if to_another:
         return (
-            f"{when}, for another session, not you, which has ended: this is what it asked at {_minute(asked)}. If "
+            f"{when}, for another session, not you, which has ended: this is what it asked at {utc_minute(asked)}. If "
             "you do not go on with its work, or if things have changed since, ask again in other words."
         )
     return (
-        f"{when}. It is about the same question as it was asked at {_minute(asked)}. If things have changed since, ask "
-        "again in other words."
+        f"{when}. It is about the same question as it was asked at {utc_minute(asked)}. If things have changed since, "
+        "ask again in other words."
     )
-
-
-def _minute(milliseconds: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(milliseconds / 1000))
 
 
 def is_wiped(ask: Ask) -> bool:

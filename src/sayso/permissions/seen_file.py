@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 from sayso.files import read_regular
+from sayso.hashes import sha256
 from sayso.records import record
 
 MOST_BYTES = 1024 * 1024
@@ -46,7 +47,7 @@ def seen(file: Path) -> SeenFile:
         return SeenFile(path=str(real), was=f"not readable: {error.strerror}")
     if len(content) > MOST_BYTES:
         return SeenFile(path=str(real), was=f"too large to compare: {about.st_size} bytes, as of {about.st_ctime_ns}")
-    return SeenFile(path=str(real), was=f"sha256 {_hash(content)}", text=_text(content))
+    return SeenFile(path=str(real), was=f"sha256 {sha256(content)}", text=_text(content))
 
 
 def _text(content: bytes) -> str | None:
@@ -54,9 +55,3 @@ def _text(content: bytes) -> str | None:
         return content.decode()
     except ValueError:
         return None
-
-
-def _hash(content: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(content).hexdigest()

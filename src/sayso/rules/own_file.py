@@ -15,7 +15,7 @@ from sayso.records import replace
 from sayso.rules.adding import NOT_WRITTEN, NOTE
 from sayso.rules.files import MOST_BYTES, read_file
 from sayso.rules.places import RuleLevel
-from sayso.rules.reading import read_rules
+from sayso.rules.reading import RULE_HEADER, read_rules
 from sayso.rules.replacing import changing, replace_if_same
 from sayso.rules.rule import Rule, RulesFault, RulesFile
 from sayso.trust import content_hash
@@ -25,7 +25,6 @@ NOT_FOUND = "There is no rule on this line any more. Look for it in the text."
 NOT_ALONE = "This rule cannot be taken out by itself. Take it out of the text yourself."
 TOO_LONG = f"it has more than {MOST_BYTES:,} bytes."
 
-_BEGIN = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _TABLE = re.compile(r"\s*(\[\[[^\[\]]+\]\]|\[[^\[\],]+\])\s*(#.*)?")
 """A line of a list may look like one; that is found out when the rest is read again."""
 _PART_OF_RULE = re.compile(r"\s*\[\s*rule\s*\.")
@@ -87,7 +86,7 @@ def _why_not(read: RulesFile, data: bytes) -> str:
 def without_rule(own: OwnFile, line: int) -> str:
     """Its text without the rule that begins on this line; all other rules and groups stay as they are."""
     lines = own.text.split("\n")
-    if not 0 < line <= len(lines) or not _BEGIN.match(lines[line - 1]):
+    if not 0 < line <= len(lines) or not RULE_HEADER.match(lines[line - 1]):
         raise _invalid(NOT_FOUND)
     first, end = line - 1, _end(lines, line)
     while first and lines[first - 1].startswith(f"# {NOTE}"):

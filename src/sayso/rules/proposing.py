@@ -6,7 +6,6 @@ It never proposes what cannot be told for certain: where there is a doubt about 
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from sayso.rules.book import matches
@@ -14,7 +13,7 @@ from sayso.rules.pattern import pattern
 from sayso.rules.risky_options import risky_options
 from sayso.rules.rule import Effect, Rule
 from sayso.rules.use import Command, ToolUse, UsedPath
-from sayso.rules.uses import Ground, PlainAction, use_of
+from sayso.rules.uses import PLAIN_WORD, Ground, PlainAction, use_of
 from sayso.text import exact
 
 _MAY_GO_ON = {
@@ -31,7 +30,6 @@ _MAY_GO_ON = {
 }
 """Commands that do the same whatever words follow, but for options that a star does not stand for. Of any other, a
 further word may be another deed (`git branch -D`, `make test deploy`): nothing wider than the same is proposed."""
-_PLAIN = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 _ON_PAPER = Ground(leads_to=os.path.normpath)
 
 Patterns = tuple[str, ...]
@@ -118,7 +116,7 @@ def _words(words: Command) -> str:
     """The words that say what is done, and whatever may follow; every word where that might do something else."""
     count = _telling(words)
     known = 0 < count < len(words) and _names_all(words, count)
-    if not known or not all(map(_PLAIN.fullmatch, words[:count])):
+    if not known or not all(map(PLAIN_WORD.fullmatch, words[:count])):
         return _exactly(words)
     return f"{' '.join(words[:count])} *"
 
@@ -130,7 +128,7 @@ def _exactly(words: Command) -> str:
 
 
 def _in_quotes(word: str) -> str:
-    if _PLAIN.fullmatch(word):
+    if PLAIN_WORD.fullmatch(word):
         return word
     quote = next((quote for quote in "'\"" if quote not in word), "")
     return f"{quote}{word}{quote}" if quote else ""

@@ -29,7 +29,7 @@ _KEYS = (
 )
 _ONLY_ASKING = ("approvers", "need", "not_asker", "timeout", "escalate")
 _TOP = ("groups", "rule")
-_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
+RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _MOST_PATTERNS, _MOST_EXAMPLES, _LONGEST_EXAMPLE = 1_000, 200, 2_000
 """Of a project's file, which anybody may have written: it is read before an action, and nobody should wait for it."""
 _MOST_FAULTS = 50
@@ -85,7 +85,7 @@ class _Reading:
         if self.level is RuleLevel.PROJECT and (too_many := _beyond_limits(rules)):
             self.fault(too_many)
             return
-        begins = [number for number, line in enumerate(lines, start=1) if _HEADER.match(line)]
+        begins = [number for number, line in enumerate(lines, start=1) if RULE_HEADER.match(line)]
         known = begins if len(begins) == len(rules) else [0] * len(rules)
         for begin, end, raw in zip(known, [*known[1:], len(lines) + 1], rules, strict=False):
             _RuleReading(self, raw, begin, lines[begin - 1 : end - 1] if begin else []).read()

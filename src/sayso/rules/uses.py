@@ -40,7 +40,7 @@ _SEARCHES = ("Grep", "Glob", "LS")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 _OWN_FOLDERS = ("workdir", "directory", "cwd")
 _PLAIN_NAME = re.compile(r"[\w./-]*", re.ASCII)
-_PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
+PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 _IN_BRACKETS = re.compile(r"\[+[\w.]{2,}\]+")
 """A whole name as web frameworks have them. With stars it would mean a name of one letter."""
 _TOO_MUCH = "it has too much of an input to look at all of it"
@@ -161,7 +161,7 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
 
 def _is_plain(line: str, commands: Sequence[Command]) -> bool:
     words = (word for command in commands for word in command)
-    return line == " && ".join(map(" ".join, commands)) and all(map(_PLAIN_WORD.fullmatch, words))
+    return line == " && ".join(map(" ".join, commands)) and all(map(PLAIN_WORD.fullmatch, words))
 
 
 def _ways(names: Iterable[str], places: Iterable[str], ground: Ground) -> Iterator[UsedPath]:

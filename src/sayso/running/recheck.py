@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 
 from sayso.action_data import differences, digest_of
+from sayso.hashes import sha256
 from sayso.running.program import identity
 
 TYPE_CHECKING = False
@@ -56,7 +57,7 @@ def _about_to_run(
     else:
         data.pop("sandbox", None)
     if file := data["tool_file"]:
-        data["tool_file"] = {**file, "sha256": _hash(_read(file["path"]))}
+        data["tool_file"] = {**file, "sha256": sha256(_read(file["path"]))}
     if (place := allowed["first"]) is not None:
         data["first"] = list(data["first"])
         data["first"][place] = _command(data["first"][place], launch, found, here) | {"folder": here}
@@ -100,9 +101,3 @@ def _read(path: str) -> bytes:
 
 def _text(content: bytes) -> str:
     return content.decode(errors="surrogateescape")
-
-
-def _hash(content: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(content).hexdigest()

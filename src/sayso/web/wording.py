@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from sayso.asks.sessions import Owned
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import Decision, verdict_of
-from sayso.text import age, isolated, one_line, printable
+from sayso.text import age, isolated, one_line, printable, utc_minute
 from sayso.web.markdown import Heading, heading_of, plain_line
 
 NAME_WIDTH = 48
@@ -318,4 +317,4 @@ def span(milliseconds: int) -> str:
 
 def moment(milliseconds: int) -> str:
     """A moment without a script that knows the reader's time zone: in UTC."""
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(milliseconds / 1000))
+    return utc_minute(milliseconds)
