@@ -58,7 +58,8 @@ def rules(config: Config) -> Iterator[Finding]:
 
     book = RuleFiles(config).book(config.project)
     for wrong in book.faults:
-        yield fault("rules", spelt_out(str(wrong)), "Everything is asked until it is fixed; check it: sayso rules test")
+        until = "Everything is asked until it is fixed; check it: sayso rules test"
+        yield fault("rules", one_line(str(wrong), 1000), until)
     for rule in book.rules:
         for sentence in rule.perhaps_not_meant:
             yield note("rules", one_line(sentence, 1000))
