@@ -74,7 +74,12 @@ def _with_known(said: Said, known: Mapping[str, Attachment]) -> Said:
 
 def is_same(one: Draft, other: Draft) -> bool:
     """Whether the same was entered, wherever the person was in it."""
-    return replace(one, step=0) == replace(other, step=0)
+    one, other = (replace(draft, step=0, said=_entered(draft.said)) for draft in (one, other))
+    return one == other
+
+
+def _entered(said: Mapping[str, Said]) -> dict[str, Said]:
+    return {name: each for name, each in said.items() if not each.empty}
 
 
 def merged(before: Draft, ours: Draft, theirs: Draft) -> Draft:
@@ -84,7 +89,7 @@ def merged(before: Draft, ours: Draft, theirs: Draft) -> Draft:
     said = {name: _merged(*(each.said.get(name, Said()) for each in (before, ours, theirs))) for name in names}
     return replace(
         ours,
-        said={name: each for name, each in said.items() if not each.empty},
+        said=_entered(said),
         reason=_text_of_both(before.reason, ours.reason, theirs.reason),
         unclear=_text_of_both(before.unclear, ours.unclear, theirs.unclear),
         edit=theirs.edit if ours.edit == before.edit else ours.edit,

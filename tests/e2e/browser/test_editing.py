@@ -111,6 +111,21 @@ def test_a_text_is_edited_to_the_byte(house: House, sign_in: SignIn, script: boo
     assert given(house, ask)["content"] == "\n\n\ttwo\n\n"
 
 
+def test_an_edit_that_was_kept_as_a_draft_and_then_allowed_is_not_said_to_be_unsent(
+    house: House, sign_in: SignIn
+) -> None:
+    ask = wants_to_use(house, "Bash", command="npm install left-pad")
+    page = sign_in(f"/asks/{ask.id}?edit=1", **PHONE)
+    field(page).fill("npm install --ignore-scripts left-pad")
+    expect(page.locator("[data-draft-note]")).to_contain_text("Kept as a draft")
+    look(page).click()
+    press(allow_edited(page))
+    for _ in range(2):
+        expect(page.locator("#standing")).to_contain_text("Allowed as edited")
+        expect(page.locator(".unsent")).to_have_count(0)
+        page.goto(f"/asks/{ask.id}")
+
+
 def test_a_bad_edit_is_told_and_loses_nothing_that_was_typed(house: House, sign_in: SignIn) -> None:
     ask = wants_to_use(house, "WebFetch", url="https://a.example", prompt="x")
     page = sign_in(f"/asks/{ask.id}")

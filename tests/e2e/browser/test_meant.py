@@ -16,8 +16,9 @@ from tests.e2e.clients.process import wait_until
 from tests.web.house import WAIT, House, Reply, answers_of, confirm, multi_select, select, text
 
 from sayso.asks.mark import mark
-from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
 from sayso.dialects import approve
+from sayso.permissions.desk import PermissionDesk
 
 WITHOUT_SCRIPT = {"java_script_enabled": False}
 SHOWN_ANEW = """
@@ -252,6 +253,58 @@ def stand_still(page: Page) -> Callable[[], None]:
         page.clock.resume()
 
     return run
+
+
+def rows_that_can_be_allowed(house: House, sign_in: SignIn, *commands: str) -> tuple[Page, list[Ask], list[Locator]]:
+    """The inbox on a phone, and the Allow of each, which takes presses."""
+    asks = [permission(house, command) for command in commands]
+    page = sign_in("/healthz", **PHONE)
+    page.clock.install()
+    page.goto("/")
+    allows = [page.locator(f"[data-ask='{ask.id}']").get_by_role("button", name="Allow", exact=True) for ask in asks]
+    for allow in allows:
+        allow.scroll_into_view_if_needed()
+    page.evaluate("scrollTo(0, 0)")
+    expect(allows[1]).to_be_enabled()
+    return page, asks, allows
+
+
+def test_what_slides_to_where_another_permission_was_is_not_allowed_by_the_finger_that_is_there(
+    house: House, sign_in: SignIn
+) -> None:
+    page, asks, allows = rows_that_can_be_allowed(house, sign_in, *(f"make job-{number}" for number in range(4)))
+    box = allows[1].bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    PermissionDesk(house.desk).deny(asks[0].id, Settler(person="ben", surface="terminal"))
+    expect(allows[0]).to_have_count(0)
+    under = "([x, y]) => document.elementFromPoint(x, y).closest('[data-ask]').dataset.ask"
+    assert page.evaluate(under, [x, y]) == asks[2].id
+    page.clock.run_for(1000)
+    page.touchscreen.tap(x, y)
+    page.clock.run_for(1000)
+    page.touchscreen.tap(x, y)
+    expect(allows[2]).to_have_attribute("aria-disabled", "true")
+    # A finger that has been elsewhere has left what it was about to press.
+    page.touchscreen.tap(5, 300)
+    page.clock.run_for(1000)
+    page.touchscreen.tap(x, y)
+    assert wait_until(lambda: not is_open(house, asks[2]), WAIT)
+    assert [is_open(house, ask) for ask in asks] == [False, True, False, True]
+
+
+def test_a_finger_that_rests_on_allow_allows_nothing(house: House, sign_in: SignIn) -> None:
+    page, asks, allows = rows_that_can_be_allowed(house, sign_in, "make one", "make two")
+    box = allows[1].bounding_box()
+    assert box
+    point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    fingers = page.context.new_cdp_session(page)
+    for held, is_allowed in ((1500, False), (100, True)):
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+        page.clock.run_for(held)
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.clock.run_for(1000)
+        assert wait_until(lambda: not is_open(house, asks[1]), WAIT if is_allowed else 0.5) is is_allowed
 
 
 BACK_IN_SIGHT = {

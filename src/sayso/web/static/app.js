@@ -97,7 +97,9 @@ function everything() {
 }
 
 function showInbox(fresh) {
+  dispatchEvent(new Event("sayso:arranging"));
   for (const list of $$("[data-inbox]")) arrange(list, "ask", known.asks, known.rows, fresh);
+  dispatchEvent(new Event("sayso:arranged"));
   for (const empty of $$("[data-empty]")) empty.hidden = known.asks.length > 0;
   for (const line of $$("[data-snoozed]")) {
     line.hidden = !known.snoozed;

@@ -7,6 +7,7 @@
 const STILL = 700;
 const STILL_WHERE_DECIDED = 3000;
 const SECOND_TAP = 1000;
+const HELD = 1000;
 const PRESSABLE = "button, label, input[type=radio], input[type=checkbox]";
 const GUARDED = "[data-guard], [data-allow]";
 
@@ -27,8 +28,9 @@ function placeOf(guarded) {
 function look(guarded, place = placeOf(guarded), late = 0) {
   if (seen.get(guarded)?.place !== place) restart(guarded, place);
   const still = performance.now() - late - seen.get(guarded).since;
-  if (!isWhereDecided(guarded)) return still >= STILL;
-  return Math.min(still, Date.now() - late - decided.at) >= STILL_WHERE_DECIDED;
+  const wary = isWhereDecided(guarded) ? decided.at : slid.get(guarded);
+  if (wary === undefined) return still >= STILL;
+  return Math.min(still, Date.now() - late - wary) >= STILL_WHERE_DECIDED;
 }
 
 function restart(guarded, place = seen.get(guarded)?.place) {
@@ -166,6 +168,32 @@ function forgetPlaceElsewhere({ clientX: x, clientY: y }) {
   free($$("[data-allow]"));
 }
 
+// --- What slid to where another permission could be allowed? Whose thumb is there has read that one, and not this one.
+
+const slid = new Map(); // what did, and when
+let were = []; // what could be pressed before the list changed, and where
+
+addEventListener("sayso:arranging", () => {
+  const pressable = $$("[data-allow]").filter((allow) => seen.has(allow) && !isOutOfSight(allow));
+  were = pressable.map((allow) => [allow, allow.getBoundingClientRect()]);
+});
+
+addEventListener("sayso:arranged", () => {
+  const came = $$("[data-allow]").filter((allow) => were.some(([one, place]) => one !== allow && overlaps(allow, place)));
+  for (const allow of came) {
+    slid.set(allow, Date.now());
+    restart(allow, placeOf(allow));
+  }
+  were = [];
+});
+
+function forgetSlidElsewhere({ clientX: x, clientY: y }) {
+  const elsewhere = [...slid.keys()].filter((allow) => !isIn(allow.getBoundingClientRect(), x, y));
+  for (const allow of elsewhere) slid.delete(allow);
+  free(elsewhere.filter((allow) => allow.isConnected));
+}
+
+addEventListener("pointermove", forgetSlidElsewhere, { capture: true, passive: true });
 addEventListener("pointermove", forgetPlaceElsewhere, { capture: true, passive: true });
 
 // --- The words of a no, and what nobody has opened yet: neither goes with a yes
@@ -217,8 +245,9 @@ function noteHowLate({ timeStamp }) {
 addEventListener("pointerdown", (event) => {
   noteHowLate(event);
   forgetPlaceElsewhere(event);
+  forgetSlidElsewhere(event);
   const control = guardedControl(event);
-  pressed = { control, counts: control !== null && ready(control) };
+  pressed = { control, counts: control !== null && ready(control), at: performance.now() };
   spaceHeld = false;
 }, true);
 
@@ -229,8 +258,13 @@ addEventListener("click", (event) => {
   // By a pointer: it must have gone down on the same thing, or on its label, when that was there to be read.
   const same = pressed && (pressed.control === control || [...(control.labels ?? [])].includes(pressed.control));
   const counts = same ? pressed.counts : event.detail === 0 && !spaceHeld && ready(control);
-  if (!counts) refuse(event);
+  if (!counts || (same && isHeld(event, control))) refuse(event);
 }, true);
+
+// A finger that rests on a permission marks its row elsewhere, and allows nothing.
+function isHeld({ pointerType }, control) {
+  return pointerType === "touch" && control.closest("[data-allow]") !== null && performance.now() - pressed.at >= HELD;
+}
 
 addEventListener("submit", (event) => {
   const form = event.target;
