@@ -224,7 +224,7 @@ def test_the_first_load_is_small(house: House, path: str) -> None:
         sent = packed(house, f"/{address}", {})
         assert gzip.decompress(sent).decode() == house.web.call("GET", f"/{address}").text
         loaded += len(sent)
-    assert loaded < 58_000
+    assert loaded < 58_000, loaded
 
 
 def packed(house: House, path: str, headers: dict[str, str]) -> bytes:

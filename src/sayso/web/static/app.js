@@ -6,7 +6,7 @@ const { isEmpty, notKnownYet, didNotArrive } = sayso;
 const { SILENCE, LATE, newStream, openWhileVisible, showAway, showSignedOut } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
 const NAME = `sayso:${user}`;
-// The focus goes on to what has taken the place of something. Whoever has scrolled away from it reads something else.
+// The focus goes on to what has taken the place of something.
 const STAY = { preventScroll: true };
 const REPLY_WITHIN = 3000;
 const title = document.title;
@@ -19,8 +19,7 @@ const known = { asks: null, rows: new Map(), mark: "", more: false, snoozed: 0 }
 
 const drawn = () => $("[data-inbox]") && $$("[data-inbox] > .row").map(({ dataset }) => [dataset.ask, dataset.version]);
 
-// What there was when the page was made, if it has a list, with those that it has no rows of yet: what came after that is
-// news, also while the stream was not there yet.
+// What there was when the page was made, if it has a list: what came after that is news.
 function listed() {
   const others = $("[data-inbox]")?.dataset.others?.trim().split(" ") ?? [];
   return drawn()?.concat(others.flatMap((id, place) => (place % 2 ? [] : [[id, others[place + 1]]])));
@@ -46,8 +45,7 @@ function takeIn({ asks, rows, mark, more, snoozed }) {
   fetchSoon();
 }
 
-// A page comes with the first rows, which are not sent again; the others are fetched once it can be used. Where another
-// tab has the stream, rows may be nobody's to tell as well.
+// A page comes with the first rows, which are not sent again; the others are fetched once it can be used.
 
 let fetching = null;
 
@@ -323,7 +321,7 @@ function holdBack({ asks, form, label, question, send, undo, tooLate = () => {} 
   const timer = setTimeout(sendNow, UNDO_WITHIN);
   const counting = setInterval(() => tellLeft(bar, UNDO_WITHIN - (performance.now() - since)), 1000);
   $("button", bar).addEventListener("click", (event) => {
-    // The second tap of the one that answered is no Undo. Anywhere else it is meant, however quick: it says no yes.
+    // The second tap of the one that answered is no Undo. Anywhere else it is meant, however quick.
     if (event.detail && performance.now() - since < DOUBLE_TAP && isNear(event, answered)) return;
     end();
     letGo(`Undone. Nothing was sent.${ended.size ? ` Not open any more: ${ended.size} of ${asks.length}.` : ""}`);
@@ -377,7 +375,7 @@ function tellLeft(bar, left) {
   $("[data-how] > [aria-hidden]", bar).firstChild.data = `sent in ${seconds} second${seconds === 1 ? "" : "s"}`;
 }
 
-// It stays for a moment, so that a hasty tap does not meet what was behind it; and that counts as newly come then.
+// It stays for a moment, so that a hasty tap does not meet what was behind it.
 function leaveSoon(bar, after = TOLD_FOR) {
   bar.classList.add("over");
   setTimeout(() => {
@@ -451,8 +449,8 @@ function sendHeld() {
   for (const { send } of [...held.values()]) send();
 }
 
-// Who leaves the page hears nothing of what was sent then. So it is remembered until they have been told, and the next
-// page finds out what was not taken, once whatever was under way has come in: it is called off by asking.
+// Who leaves the page hears nothing of what was sent then. So it is remembered, and the next page finds out what was not
+// taken, once whatever was under way has come in: it is called off by asking.
 
 const LEFT = `${NAME}:left:`;
 const UNDER_WAY = 5000;
@@ -756,7 +754,7 @@ function keepNow(form, options = {}) {
   return draft.saving;
 }
 
-// More was entered elsewhere since this page was made. The server has both now; what was typed here meanwhile stays, too.
+// More was entered elsewhere since this page was made. What was typed here meanwhile stays, too.
 async function growWith(form, sent) {
   const grown = $("form[data-answer]", await pageAt(location.pathname));
   if (!grown || !form.isConnected) return;
@@ -1317,7 +1315,7 @@ function appendBoth(panel, part, passed) {
   follow(panel, $("[data-printed]", panel));
 }
 
-// Lines are added, and the oldest go where there are too many; those that are being written are drawn anew.
+// Lines are added, and the oldest go where there are too many.
 function show(panel, parts, unfinished) {
   const text = $("[data-text]", panel);
   addLines(text, parts);
@@ -1372,7 +1370,7 @@ function newLine(className, textContent) {
   return Object.assign(document.createElement("li"), { className, textContent });
 }
 
-// Who scrolls away from the end, in the box or on the page, reads something there; who comes back to it follows again.
+// Whoever scrolls away from the end reads something there; whoever comes back to it follows again.
 function follow(panel, box) {
   if (!$("[data-follow]", panel)?.checked) return;
   box.scrollTop = box.scrollHeight;
@@ -1381,7 +1379,7 @@ function follow(panel, box) {
 
 const ROOM_BELOW = 16;
 
-// The box is as high as the window has room for below what is above it; the last line is then in view without scrolling.
+// The box is as high as the window has room for below what is above it.
 function giveRoom(box) {
   const pinned = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--pinned-bottom")) || 0;
   box.style.setProperty("--room", `${innerHeight - box.getBoundingClientRect().top - scrollY - pinned - ROOM_BELOW}px`);
@@ -1427,7 +1425,7 @@ function prepareCommand() {
 
 // --- Times
 
-// By hand: the browser's own words for times take longer to load than all else that this file does at first.
+// The browser's own words for times take longer to load than all else here.
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

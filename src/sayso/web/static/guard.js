@@ -1,6 +1,5 @@
 // Which presses count: none on a form that has only just appeared or moved, none by a key that is held down, and no yes
-// while the words of a no are written, nor right where something was decided last. So a second tap never decides what
-// nobody has read, and leads nowhere.
+// while the words of a no are written, nor right where something was decided last.
 // Without this file the stylesheet hides the buttons of a page that has only just appeared, and the server refuses a yes
 // that comes with the words of a no.
 
@@ -41,7 +40,7 @@ function restart(guarded, place = seen.get(guarded)?.place) {
   freeLater(guarded, known);
 }
 
-// Many are looked at together. All are measured before any is changed: else the page would be laid out anew for each.
+// All are measured before any is changed: else the page would be laid out anew for each.
 function lookAt(all) {
   const places = all.map(placeOf);
   return all.filter((guarded, number) => look(guarded, places[number]));
@@ -63,7 +62,7 @@ function freeLater(guarded, known) {
   together.set(guarded, known);
 }
 
-// On a busy phone what has changed is drawn much later. Until then people see, and press, what was there before.
+// On a busy phone what has changed is drawn much later. Until then people press what was there before.
 const afterDrawing = (act) => requestAnimationFrame(() => setTimeout(act));
 
 function free(all) {
@@ -71,7 +70,7 @@ function free(all) {
 }
 
 // A permission may be longer than the screen: what counts is how long its own button could be seen. What is pinned to an
-// edge of the screen covers what is behind it, and nothing is scrolled to where it would be covered.
+// edge of the screen covers what is behind it.
 const EDGES = ["top", "bottom"];
 const visible = new WeakMap();
 let inView = null;
@@ -162,38 +161,31 @@ function isSecondTap({ target, clientX: x, clientY: y, detail }) {
 const isIn = ({ left, top, right, bottom }, x, y) => x >= left && x <= right && y >= top && y <= bottom;
 
 function forgetPlaceElsewhere({ clientX: x, clientY: y }) {
-  if (!decided || isIn(decided, x, y)) return;
-  decided = null;
-  sessionStorage.removeItem(DECIDED);
+  const left = [...slid.keys()].filter((allow) => !isIn(allow.getBoundingClientRect(), x, y));
+  for (const allow of left) slid.delete(allow);
+  if (decided && !isIn(decided, x, y)) {
+    decided = null;
+    sessionStorage.removeItem(DECIDED);
+  } else if (!left.length) return;
   free($$("[data-allow]"));
 }
 
-// --- What slid to where another permission could be allowed? Whose thumb is there has read that one, and not this one.
-
-const slid = new Map(); // what did, and when
-let were = []; // what could be pressed before the list changed, and where
+// Whose thumb is where a row was has read that one, and not what slides there.
+const slid = new Map();
+let were = [];
 
 addEventListener("sayso:arranging", () => {
-  const pressable = $$("[data-allow]").filter((allow) => seen.has(allow) && !isOutOfSight(allow));
-  were = pressable.map((allow) => [allow, allow.getBoundingClientRect()]);
+  were = $$("[data-allow]").filter((allow) => visible.get(allow)).map((allow) => [allow, allow.getBoundingClientRect()]);
 });
 
 addEventListener("sayso:arranged", () => {
-  const came = $$("[data-allow]").filter((allow) => were.some(([one, place]) => one !== allow && overlaps(allow, place)));
-  for (const allow of came) {
+  for (const allow of $$("[data-allow]")) {
+    if (!were.some(([one, place]) => one !== allow && overlaps(allow, place))) continue;
     slid.set(allow, Date.now());
     restart(allow, placeOf(allow));
   }
-  were = [];
 });
 
-function forgetSlidElsewhere({ clientX: x, clientY: y }) {
-  const elsewhere = [...slid.keys()].filter((allow) => !isIn(allow.getBoundingClientRect(), x, y));
-  for (const allow of elsewhere) slid.delete(allow);
-  free(elsewhere.filter((allow) => allow.isConnected));
-}
-
-addEventListener("pointermove", forgetSlidElsewhere, { capture: true, passive: true });
 addEventListener("pointermove", forgetPlaceElsewhere, { capture: true, passive: true });
 
 // --- The words of a no, and what nobody has opened yet: neither goes with a yes
@@ -206,7 +198,7 @@ function weigh(form) {
   for (const hint of $$("[data-unread-hint]", form)) show(hint, unread);
 }
 
-// To say once more what is so would be a change of the page, after which all is looked at again, in every frame.
+// To say once more what is so would be a change of the page, after which all is looked at again.
 function show(hint, shown) {
   if (hint.hidden === shown) hint.hidden = !shown;
 }
@@ -245,7 +237,6 @@ function noteHowLate({ timeStamp }) {
 addEventListener("pointerdown", (event) => {
   noteHowLate(event);
   forgetPlaceElsewhere(event);
-  forgetSlidElsewhere(event);
   const control = guardedControl(event);
   pressed = { control, counts: control !== null && ready(control), at: performance.now() };
   spaceHeld = false;
@@ -255,16 +246,13 @@ addEventListener("click", (event) => {
   if (isSecondTap(event)) return refuse(event);
   const control = guardedControl(event);
   if (!control) return;
-  // By a pointer: it must have gone down on the same thing, or on its label, when that was there to be read.
+  // A pointer must have gone down on the same thing, or on its label.
   const same = pressed && (pressed.control === control || [...(control.labels ?? [])].includes(pressed.control));
   const counts = same ? pressed.counts : event.detail === 0 && !spaceHeld && ready(control);
-  if (!counts || (same && isHeld(event, control))) refuse(event);
+  // A finger that rests on a permission marks its row elsewhere.
+  const rests = same && event.pointerType === "touch" && performance.now() - pressed.at >= HELD;
+  if (!counts || (rests && control.closest("[data-allow]"))) refuse(event);
 }, true);
-
-// A finger that rests on a permission marks its row elsewhere, and allows nothing.
-function isHeld({ pointerType }, control) {
-  return pointerType === "touch" && control.closest("[data-allow]") !== null && performance.now() - pressed.at >= HELD;
-}
 
 addEventListener("submit", (event) => {
   const form = event.target;
@@ -296,7 +284,7 @@ addEventListener("keyup", (event) => {
 }, true);
 
 function sendBy(field) {
-  // A field sends what it is for, and nothing else: own words, if they are what is chosen; the words of a no, the no.
+  // A field sends what it is for: own words, if they are what is chosen; the words of a no, the no.
   const mark = field.closest(".own")?.querySelector("input[value=own]");
   const button = field.dataset.sends && field.form.querySelector(`button[value="${field.dataset.sends}"]`);
   if (button && field.value.trim() && (!mark || mark.checked)) field.form.requestSubmit(button);
