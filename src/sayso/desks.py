@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sayso.clock import now_ms
+from sayso.clock import Clock, now_ms
 from sayso.config import Config
 from sayso.processes import ProcessName, this_host
 from sayso.store import Store, open_store
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sayso.operations.supervisor import OperationSupervisor
     from sayso.permissions.desk import PermissionDesk
     from sayso.permissions.log import PermissionLog
+    from sayso.permissions.session_rules import SessionRule
     from sayso.presence import PresenceDesk
     from sayso.push.subscriptions import PushDesk
     from sayso.roster import AgentAtWork, Roster
@@ -113,6 +114,12 @@ class Desks:
         from sayso.permissions.rules_here import Rules
 
         return PermissionDesk(self.asks, Rules(self.config))
+
+    def session_rules(self, clock: Clock = now_ms) -> list[SessionRule]:
+        """Rules that were given to sessions which are still on, as far as that is known here."""
+        from sayso.permissions import session_rules
+
+        return self._store.read(lambda tx: session_rules.everyone(tx, clock()))
 
     @cached_property
     def log(self) -> PermissionLog:

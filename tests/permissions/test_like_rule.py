@@ -141,12 +141,12 @@ def test_a_rule_for_a_session_is_in_no_file_and_holds_for_no_other_until_it_is_e
     assert not is_allowed(desks, "npm test", session="s-2")
     later = replace(asker(config), started="another process")
     assert desks.permissions.by_rules(shell(config, "npm test"), later).allowed is None
-    (rule,) = desks.permissions.session_rules()
+    (rule,) = desks.session_rules()
     assert (rule.patterns, rule.session, rule.ask) == (("Bash(npm test *)",), "s-1", ask.id)
     assert desks.permissions.end_session_rule(rule, me)
     assert not desks.permissions.end_session_rule(rule, me)
     assert not is_allowed(desks, "npm test")
-    assert desks.permissions.session_rules() == []
+    assert desks.session_rules() == []
     assert desks.log.find(ask.id).entries[-1].event.kind is LogKind.RULE_ENDED
 
 
@@ -158,10 +158,10 @@ def test_a_rule_for_a_session_that_goes_on_and_on_is_asked_for_again_after_a_mon
         desks.permissions.allow_like(ask.id, ask.digest, me, LikeRule(text="Bash(npm test)", reach=SESSION))
         clock.forward(29 * DAY)
         assert is_allowed(desks, "npm test")
-        assert len(desks.permissions.session_rules()) == 1
+        assert len(desks.session_rules(clock)) == 1
         clock.forward(2 * DAY)
         assert not is_allowed(desks, "npm test")
-        assert desks.permissions.session_rules() == []
+        assert desks.session_rules(clock) == []
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Answer, Ask, Attachment, Kind, Question
 from sayso.records import asdict, field, record, replace
+
+if TYPE_CHECKING:
+    from sayso.asks.desk import AskDesk
 
 
 @record
@@ -99,6 +102,18 @@ def merged(before: Draft, ours: Draft, theirs: Draft) -> Draft:
 def is_told_by(before: Draft, ours: Draft, theirs: Draft) -> bool:
     """Whether what was entered elsewhere has nothing that ours has not."""
     return is_same(merged(before, ours, theirs), ours)
+
+
+def keep_merged(desk: AskDesk, person: str, ask: Ask, before: Draft, ours: Draft) -> Draft:
+    """Keep what a person has entered since what was there `before`, beside what they have entered elsewhere since."""
+
+    def is_known(there: str) -> bool:
+        return is_same(from_json(ask, there), before)
+
+    while (there := desk.keep_draft(ask.id, person, body := to_json(ask, ours), only_over=is_known)) != body:
+        theirs = from_json(ask, there)
+        ours, before = merged(before, ours, theirs), theirs
+    return ours
 
 
 def _merged(before: Said, ours: Said, theirs: Said) -> Said:

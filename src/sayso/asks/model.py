@@ -398,6 +398,11 @@ class Ask:
         )
 
     @property
+    def confirms(self) -> bool:
+        """Whether it asks for a yes or no, among other things."""
+        return any(question.kind is Kind.CONFIRM for question in self.questions)
+
+    @property
     def attended(self) -> bool:
         """Whether an agent waits for it right now."""
         return self.state is State.PENDING and self.wait is not None

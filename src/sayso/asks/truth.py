@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from sayso.asks.model import Ask, Asker, Away, Kind, State
+from sayso.asks.model import Ask, Asker, Away, State
 from sayso.records import replace
 from sayso.text import one_line
 
@@ -80,7 +80,7 @@ def handover(ask: Ask) -> Handover:
         return Handover.RECEIVED
     if ask.wait:
         return Handover.ON_ITS_WAY
-    if ask.tool == BY_COMMAND and any(question.kind is Kind.CONFIRM for question in ask.questions):
+    if ask.tool == BY_COMMAND and ask.confirms:
         return Handover.TOO_LATE
     kept = _HANDOVER[ask.away]
     return Handover.KEPT_FOR_SESSION if kept is Handover.KEPT and is_of_one_session(ask) else kept

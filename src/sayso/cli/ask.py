@@ -167,7 +167,7 @@ def _print_json(ask: Ask) -> None:
 def _print_plain(ask: Ask) -> None:
     if ask.state is State.ANSWERED:
         _print_intact("".join(f"{line}\n" for line in _answers(ask)))
-    elif ask.state is State.TIMED_OUT and any(question.kind is Kind.CONFIRM for question in ask.questions):
+    elif ask.state is State.TIMED_OUT and ask.confirms:
         say(tr("Nobody answered in time. A yes or no that comes now does not count: the same command asks again."))
     elif ask.state is State.TIMED_OUT:
         say(tr("Nobody answered in time. The ask stays open; the same command again takes it up."))

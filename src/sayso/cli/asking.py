@@ -12,7 +12,7 @@ from contextlib import suppress
 from sayso.agent_guard import agent_behind
 from sayso.asks.desk import Held
 from sayso.asks.handed_files import with_files
-from sayso.asks.model import Ask, Kind, NewAsk, State
+from sayso.asks.model import Ask, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.asks.words import place
 from sayso.bridge import BackgroundTasks
@@ -49,8 +49,7 @@ def settled_before(held: Held) -> bool:
 
 
 def is_old_yes_or_no(held: Held) -> bool:
-    confirms = any(question.kind is Kind.CONFIRM for question in held.ask.questions)
-    return settled_before(held) and confirms and held.ask.state is State.ANSWERED
+    return settled_before(held) and held.ask.confirms and held.ask.state is State.ANSWERED
 
 
 Hear = Callable[[Desks, Waiting, Held], Awaitable[Ask]]

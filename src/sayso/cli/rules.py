@@ -59,7 +59,7 @@ def command(as_json: bool) -> None:
     book = RuleFiles(config).book(config.project)
     with open_desks(config) as desks:
         counts = desks.log.decided_by_rules(now_ms() - COUNTED)
-        given = desks.permissions.session_rules()
+        given = desks.session_rules()
         never = _never_met(desks, book)
     if as_json:
         put_json({**_data(book, counts), "session_rules": [_session_data(rule) for rule in given]})
@@ -194,7 +194,7 @@ def end(rule_id: str) -> None:
     from sayso.desks import open_desks
 
     with open_desks(settings()) as desks:
-        found = [rule for rule in desks.permissions.session_rules() if rule.id.startswith(rule_id.lower())]
+        found = [rule for rule in desks.session_rules() if rule.id.startswith(rule_id.lower())]
         if len(found) != 1 or not rule_id:
             text = tr(
                 "there is no one rule of a session with the id {id}; `sayso rules` lists them.", id=quoted(rule_id)
@@ -308,10 +308,12 @@ def _who_must_agree(rule: Rule) -> str:
 
 def _never_met(desks: Desks, book: RuleBook) -> list[str]:
     """Each rule that wants more people to agree than there are."""
+    demanding = [rule for rule in book.rules if not rule.approvers.is_anyone]
+    if not demanding:
+        return []
     from sayso.asks.model import Asker
     from sayso.permissions.quorum_words import never
 
-    demanding = [rule for rule in book.rules if not rule.approvers.is_anyone]
     quorum = desks.permissions.quorum(demanding, Asker())
     told = [(demand, never(quorum, demand, tr)) for demand in quorum.demands] if quorum else []
     return [f"{spelt_out(demand.place)}: {spelt_out(text)}" for demand, text in told if text]

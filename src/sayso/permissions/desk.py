@@ -212,13 +212,6 @@ class PermissionDesk:
         assert self._rules is not None
         return OwnRules(self._rules, self._asks)
 
-    def session_rules(self) -> list[SessionRule]:
-        """Rules that were given to sessions which are still on, as far as that is known here."""
-        from sayso.permissions import session_rules
-
-        found = self._asks.read(lambda table: session_rules.everyone(table.tx, table.now))
-        return [rule for rule in found if session_rules.may_be_on(rule)]
-
     def end_session_rule(self, rule: SessionRule, by: Settler) -> bool:
         """Take it back. Whether it held until now."""
         from sayso.permissions import session_rules

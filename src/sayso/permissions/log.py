@@ -14,11 +14,11 @@ from sayso import chain
 from sayso.chain import LogEntry, LogEvent, LogKind
 from sayso.clock import FAR_FUTURE
 from sayso.errors import AmbiguousId, NotFound
-from sayso.permissions.action import Action, action_from
 from sayso.records import record, replace
 from sayso.store import Row, Store, Transaction
 
 if TYPE_CHECKING:
+    from sayso.permissions.action import Action
     from sayso.permissions.log_check import LogCheck
     from sayso.permissions.log_stats import LogStats
 
@@ -198,7 +198,7 @@ class PermissionLog:
             read = [self._read(row).event for row in tx.all("log_verdicts", since=since)]
             events = [event for event in read if person is None or event.owner in ("", person)]
             kept = {digest: tx.one("kept_action", digest=digest) for digest in {event.digest for event in events}}
-            return [(event, action_from(json.loads(row["body"]))) for event in events if (row := kept[event.digest])]
+            return [(event, _action_from(json.loads(row["body"]))) for event in events if (row := kept[event.digest])]
 
         return self._store.read(work)
 
@@ -241,7 +241,7 @@ class PermissionLog:
 
     def _action(self, tx: Transaction, digest: str) -> LoggedAction | None:
         row = tx.one("kept_action", digest=digest) if digest else None
-        return LoggedAction(digest=digest, action=action_from(self._hidden(json.loads(row["body"])))) if row else None
+        return LoggedAction(digest=digest, action=_action_from(self._hidden(json.loads(row["body"])))) if row else None
 
     def _hidden(self, value: Any) -> Any:
         match value:
@@ -274,3 +274,9 @@ def _undoes(entry: LogEntry, done: Execution) -> bool:
     known not to have got it, and it is the first."""
     same_way = done.entry.event.kind is _UNDOING[entry.event.kind]
     return same_way and done.undone is None and done.entry.event.operation == entry.event.operation
+
+
+def _action_from(data: Mapping[str, Any]) -> Action:
+    from sayso.permissions.action import action_from  # only now: most who read the log look at no action
+
+    return action_from(data)

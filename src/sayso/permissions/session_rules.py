@@ -59,11 +59,11 @@ def of_session(tx: Transaction, key: Mapping[str, str], now: int) -> tuple[Sessi
 
 def everyone(tx: Transaction, now: int) -> list[SessionRule]:
     """What was given to any session that may still be on."""
-    return [_read(row) for row in tx.all("session_rules", since=now - LONGEST)]
+    return list(filter(_may_be_on, map(_read, tx.all("session_rules", since=now - LONGEST))))
 
 
-def may_be_on(rule: SessionRule) -> bool:
-    """Whether its session may still be there. Of another machine's processes nothing is known."""
+def _may_be_on(rule: SessionRule) -> bool:
+    """Of another machine's processes nothing is known."""
     pid, _, started = rule.process.partition(" ")
     return rule.host != this_host() or is_running(int(pid), started)
 

@@ -366,14 +366,7 @@ def _edit(
         doubts += [] if known["path"] else ["which file it would change is not known"]
     if is_protected(path, ground.guarded):
         doubts.append(PROTECTED)
-    return ToolUse(
-        names=names,
-        strict_names=names,
-        paths=(path,),
-        possible=beside.files,
-        mentioned=beside.mentioned,
-        doubts=tuple(doubts),
-    )
+    return _of_file(path, beside, names, doubts)
 
 
 def _depends_on_links(named: str, path: UsedPath, ground: Ground) -> list[str]:
@@ -421,13 +414,16 @@ def _read(
     path = replace(_path(named, folder, ground), is_whole_folder=searches)
     beside = _beside(given, named, key, path, folder, ground)
     doubts += [*_depends_on_links(named, path, ground), *beside.doubts]
+    return replace(_of_file(path, beside, names, doubts), searches=searches)
+
+
+def _of_file(path: UsedPath, beside: _Beside, names: frozenset[str], doubts: list[str]) -> ToolUse:
     return ToolUse(
         names=names,
         strict_names=names,
         paths=(path,),
         possible=beside.files,
         mentioned=beside.mentioned,
-        searches=searches,
         doubts=tuple(doubts),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import Draft, answer, from_json, is_same, merged, to_json
+from sayso.asks.draft import Draft, answer, from_json, keep_merged
 from sayso.asks.model import Ask
 from sayso.errors import NotYours, StoreError, StoreFull
 from sayso.text import one_line
@@ -29,20 +29,10 @@ def keep_each(desk: AskDesk, person: str, drafts: Mapping[str, UnsavedDraft]) ->
     for ask_id, draft in drafts.items():
         # One may be too large for a disk that is nearly full. Nothing else is if the store is away.
         with suppress(StoreFull):
-            _keep(desk, person, draft)
+            ask = draft.ask
+            keep_merged(desk, person, ask, from_json(ask, draft.over), from_json(ask, draft.body))
             kept[ask_id] = draft
     return kept
-
-
-def _keep(desk: AskDesk, person: str, unsaved: UnsavedDraft) -> None:
-    ask, body, over = unsaved.ask, unsaved.body, unsaved.over
-
-    def is_as_known(there: str) -> bool:
-        return is_same(from_json(ask, there), from_json(ask, over))
-
-    while (there := desk.keep_draft(ask.id, person, body, only_over=is_as_known)) != body:
-        body = to_json(ask, merged(from_json(ask, over), from_json(ask, body), from_json(ask, there)))
-        over = there
 
 
 def unsaved_asks(shared: Shared) -> dict[str, Ask]:

@@ -82,7 +82,7 @@ async def _projects(site: Site, visitor: Visitor) -> list[str]:
 def _show(request: Request, site: Site, visitor: Visitor, projects: Sequence[str]) -> Response:
     wanted = request.query_params.get("project", "")
     project = wanted if wanted in projects else ""
-    own, rules = site.permissions.own_rules.is_of(visitor.user), site.permissions.session_rules()
+    own, rules = site.permissions.own_rules.is_of(visitor.user), site.desks.session_rules()
     counts = site.desks.log.decided_by_rules(now_ms() - LOOKED_BACK, visitor.user)
     return page(
         request,
@@ -178,7 +178,7 @@ async def end_given(request: Request) -> Response:
     """End a rule that holds for one session."""
     visitor, fields = await sent_form(request)
     site = site_of(request)
-    for rule in await site.do(site.permissions.session_rules):
+    for rule in await site.do(site.desks.session_rules):
         if rule.id == fields.one("rule") and rule.owner in ("", visitor.user):
             await site.do(site.permissions.end_session_rule, rule, visitor.settler)
     return RedirectResponse("/rules?ended=1", 303)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from sayso.asks.crowds import Folded, short_name
 from sayso.asks.desk import AskDesk
-from sayso.asks.draft import Draft, from_json, is_same, is_told_by, merged, to_json
+from sayso.asks.draft import Draft, from_json, is_same, is_told_by, keep_merged, to_json
 from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.permissions.verdict import verdict_of
@@ -245,18 +245,8 @@ async def _keep(site: Site, visitor: Visitor, ask: Ask, entries: Draft, fields: 
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
         return entries
     before = from_json(ask, fields.one(BEGUN))
-    kept = await site.do(_keep_both, site.desk, ask, visitor.user, before, _with_begun(ask, entries, fields))
+    kept = await site.do(keep_merged, site.desk, visitor.user, ask, before, _with_begun(ask, entries, fields))
     return await files.with_known(site, visitor, ask, kept)
-
-
-def _keep_both(desk: AskDesk, ask: Ask, person: str, before: Draft, ours: Draft) -> Draft:
-    def goes_on_from(there: str) -> bool:
-        return is_same(from_json(ask, there), before)
-
-    while (there := desk.keep_draft(ask.id, person, to_json(ask, ours), only_over=goes_on_from)) != to_json(ask, ours):
-        theirs = from_json(ask, there)
-        ours, before = merged(before, ours, theirs), theirs
-    return ours
 
 
 def _forget(desk: AskDesk, ask: Ask, person: str, entries: Draft, fields: Fields) -> None:
