@@ -98,15 +98,16 @@ def test_a_call_for_answers_looks_at_the_token_and_at_what_is_owed_and_at_nothin
         store = CountedStore(config.state_dir / "sayso.db")
         async with agent(config, store) as client:
             await call(client, "get_answers", {})
-            before = store.reads
+            counted = []
             for _ in range(10):
+                before = store.reads
                 await call(client, "get_answers", {})
-            counted = store.reads - before
+                counted.append(store.reads - before)
         store.close()
-        return counted
+        # The watchers beside the calls may look now and then, too.
+        return min(counted)
 
-    # Two each; the watchers beside the calls may look now and then, too.
-    assert 20 <= asyncio.run(count()) < 30
+    assert asyncio.run(count()) == 2
 
 
 def test_a_call_with_arguments_does_not_list_all_tools_first(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
