@@ -211,7 +211,10 @@ def test_what_was_edited_is_shown_whole_once_more_and_then_allowed(home: Home, t
         told = home.run("show", ask.id).out
         assert f"As edited, with the digest {found.digest}:" in told
         assert "    │ +git push --dry-run" in told
-        assert "allowed as edited" in home.run("history").out
+        row = home.run("history").out
+        assert "allowed as edited" in row
+        assert "git push --dry-run" in row
+        assert "--force" not in row
         logged = home.run("log", "show", ask.id).out
         assert "allowed as edited" in logged
         assert "edited: its input command" in logged

@@ -13,11 +13,17 @@ from sayso.text import one_line
 
 def headline(ask: Ask, width: int, plain: Callable[[str], str] = str) -> str:
     """What it is about, in one line: its title, or the `plain` words of its first question. Empty where they were not
-    kept."""
-    if ask.title.strip():
-        return one_line(ask.title, width)
+    kept. An action that was allowed as somebody had edited it is told by what it was then."""
+    edited = ask.outcome.changed_title if ask.outcome else ""
+    if title := (title_with(ask, edited) if edited else ask.title).strip():
+        return one_line(title, width)
     text = ask.questions[0].text if ask.questions else ""
     return one_line(plain(text) or text, width)
+
+
+def title_with(ask: Ask, action: str) -> str:
+    """Its title, with another action in it than the agent wants."""
+    return ask.title.replace((ask.wanted or {}).get("title", ""), action)
 
 
 def with_previews(question: Question, longest_title: int = 0) -> str:

@@ -10,6 +10,7 @@ from sayso.action_data import digest_of
 from sayso.asks.model import Ask, Outcome, Settler
 from sayso.asks.quorum import Quorum, Yes, label, quorum_of, yeses_of
 from sayso.asks.table import AskTable
+from sayso.asks.words import title_with
 from sayso.clock import FAR_FUTURE
 from sayso.errors import AlreadySettled, InvalidInput, Problem
 from sayso.permissions import delegations
@@ -87,7 +88,7 @@ def _proposed(ask: Ask, quorum: Quorum, given: Outcome, person: str) -> Ask:
         "quorum": quorum.plain,
         "deciders": quorum.first_asked,
     }
-    title = ask.title.replace((ask.wanted or {}).get("title", ""), given.changed_title)
+    title = title_with(ask, given.changed_title)
     return _with(replace(ask, title=title, wanted=wanted, digest=given.digest), [])
 
 

@@ -10,7 +10,7 @@ from sayso.asks.crowds import Crowd, Folded
 from sayso.asks.model import CLIENT_FORM, ITS_CALL, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.sessions import Owned
 from sayso.asks.truth import Handover, Listening, listening
-from sayso.permissions.action import action_of
+from sayso.permissions.action import action_of, allowed_action
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.text import age, isolated, one_line, printable, utc_minute
 from sayso.web.markdown import Heading, heading_of, plain_line
@@ -39,7 +39,7 @@ def headline(ask: Ask) -> str:
 
 def subject(ask: Ask) -> str:
     """What an ask was about: of a permission the action, without the question whether to allow it."""
-    action = action_of(ask)
+    action = allowed_action(ask, ask.outcome) if ask.outcome else action_of(ask)
     return action.title if action else headline(ask)
 
 

@@ -91,7 +91,7 @@ def test_what_was_edited_is_looked_at_whole_and_then_allowed(
     expect(page.locator("article")).to_contain_text("+git push --dry-run")
     assert given(house, ask) == {"command": "git push --dry-run\n\n# \u200b", "description": "Push"}
     page.goto("/history")
-    expect(page.locator(".row", has_text="git push --force").first).to_contain_text("Allowed as edited")
+    expect(page.locator(".row", has_text="git push --dry-run").first).to_contain_text("Allowed as edited")
     page.goto(f"/log/{ask.id}")
     expect(page.locator("main")).to_contain_text("edited: its input command")
     expect(page.locator("main")).to_contain_text("+git push --dry-run")
