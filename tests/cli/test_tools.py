@@ -77,7 +77,7 @@ def running(home: Home, script: str) -> Iterator[tuple[subprocess.Popen[bytes], 
 def _begun(home: Home) -> Operation:
     with operations(home) as desk, _bounded() as rounds:
         for _ in rounds:
-            found = [one for one in desk.recent() if one.started_at and (one.folder / "runner.json").exists()]
+            found = [one for one in desk.under_way() if one.started_at and (one.folder / "runner.json").exists()]
             if found:
                 return found[0]
             desk._store.bell().wait(LOOK_EVERY / 5)
@@ -175,7 +175,7 @@ def test_a_wrong_argument_is_refused_before_anything_runs(home: Home) -> None:
     assert ran.code == 2
     assert "script" in ran.err
     with operations(home) as desk:
-        assert desk.recent() == []
+        assert [*desk.under_way(), *desk.ended()] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "closed"])
@@ -237,6 +237,23 @@ def test_a_person_sees_watches_and_cancels_what_runs(home: Home) -> None:
     shown = json.loads(home.run("ops", "show", short, "--json").out)
     assert shown["status"] == "cancelled"
     assert "cancelled" in home.run("ops", "show", short).out
+
+
+def test_a_command_that_still_runs_is_listed_first_however_many_have_ended_since(home: Home) -> None:
+    with running(home, "exec sleep 300") as (process, operation):
+        for number in range(3):
+            home.run("tools", "run", "sleeper", f"script=echo {number}")
+        listed = home.run("ops", "list", "--limit", "2")
+        assert listed.out.splitlines()[1].startswith(operation.id[:8])
+        assert "echo 2" in listed.out.splitlines()[2]
+        assert f"Stop one: sayso ops cancel {operation.id[:8]}" in listed.err
+        only = home.run("ops", "list", "--running", "--limit", "1")
+        assert operation.id[:8] in only.out
+        home.run("ops", "cancel", operation.id[:8])
+        process.communicate(timeout=SECONDS)
+    ended = home.run("ops", "list")
+    assert "See one: sayso ops show" in ended.err
+    assert "Stop one" not in ended.err
 
 
 def test_secrets_in_a_command_line_are_masked_as_in_what_it_prints(home: Home) -> None:
@@ -374,7 +391,7 @@ def test_a_command_that_is_cancelled_while_it_waits_for_a_say_so_is_not_asked_ab
     try:
         ask = home.wait_for_ask()
         with operations(home) as desk:
-            (operation,) = desk.recent()
+            (operation,) = desk.under_way()
         assert "Cancelled before it began, by" in home.run("ops", "cancel", operation.id[:8]).err
         assert "Cancelled before it began, by" in process.communicate(timeout=SECONDS)[1]
     finally:

@@ -320,7 +320,7 @@ def test_what_a_call_waited_for_needs_no_delivery(operations: OperationDesk) -> 
     running = operations.open_running(new(background=False))
     assert operations.end(running.id, DONE).delivered
     assert operations.undelivered(AGENT) == []
-    assert operations.recent(asker=AGENT) == []
+    assert operations.of_agent(AGENT, 10) == []
     assert [each.id for each in operations.recent()] == [running.id]
     queued = operations.open(new(background=False))
     assert operations.want_cancelled(queued.id, "the client, which let go of the call").delivered
@@ -398,6 +398,19 @@ def test_operations_are_listed_newest_first_in_pages(operations: OperationDesk, 
     first = operations.recent(most=3)
     assert [each.id for each in first] == opened[:1:-1]
     assert [each.id for each in operations.recent(before=first[-1])] == opened[1::-1]
+
+
+def test_an_agent_finds_what_it_still_runs_however_much_it_has_run_since(
+    operations: OperationDesk, clock: FakeClock
+) -> None:
+    running = operations.open_running(new())
+    ended = []
+    for _ in range(5):
+        clock.forward(1)
+        ended.append(operations.end(operations.open_running(new()).id, DONE).id)
+    assert [each.id for each in operations.of_agent(AGENT, 2)] == [running.id, ended[4], ended[3]]
+    assert operations.of_agent(replace(AGENT, project="/elsewhere"), 2) == []
+    assert operations.of_agent(replace(AGENT, client="another"), 2) == []
 
 
 def test_people_see_what_is_theirs_or_anybodys(operations: OperationDesk) -> None:

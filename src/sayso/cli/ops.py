@@ -52,7 +52,8 @@ def _complete(
 
     try:
         with open_reader() as reader:
-            found = [each for each in reader.recent() if each.id.startswith(incomplete)]
+            overview = reader.overview()
+            found = [each for each in (*overview.under_way, *overview.ended) if each.id.startswith(incomplete)]
             return [CompletionItem(each.id[:8], help=one_line(reader.words(each) or each.tool, 60)) for each in found]
     except SaysoError:
         return []
@@ -78,15 +79,16 @@ def command() -> None:
 )
 @declared.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each operation.")
 def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> None:
-    """Show the operations, newest first.
+    """Show the operations: under way, then ended, newest first.
 
     \b
     Example:
       sayso ops list --running
     """
     with open_reader() as reader:
-        found = reader.recent(project=project_name(project), most=limit)
-        shown = [operation for operation in found if not (running and operation.state.ended)]
+        reader.desk.end_the_dead()
+        overview = reader.overview(project=project_name(project), most=limit)
+        shown = [*overview.under_way, *(() if running else overview.ended)][:limit]
         if as_json:
             from sayso.dialects.operation_replies import data
 
@@ -95,7 +97,9 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
             put(table(HEADER, [_row(operation, reader.words(operation)) for operation in shown]))
             if waiting := [operation for operation in shown if operation.awaits_say_so]:
                 say(f"\n{_needs_say_so(waiting[0])}")
-            say("\n" + tr("See one: sayso ops show {id}    Stop one: sayso ops cancel {id}", id=shown[0].id[:8]))
+            see = tr("See one: sayso ops show {id}", id=shown[0].id[:8])
+            stop = "" if shown[0].state.ended else tr("Stop one: sayso ops cancel {id}", id=shown[0].id[:8])
+            say(f"\n{see}    {stop}".rstrip())
         elif running:
             say(tr("No command is running."))
         else:

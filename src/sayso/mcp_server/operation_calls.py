@@ -78,7 +78,7 @@ class OperationCalls:
 
     async def _recent(self, asker: Asker) -> list[Operation]:
         supervisor = await self._commands.supervisor()
-        recent = await supervisor.do(supervisor.desk.recent, asker=asker, most=MOST_LOOKED_AT)
+        recent = await supervisor.do(supervisor.desk.of_agent, asker, MOST_LOOKED_AT)
         return await supervisor.do(supervisor.desk.belonging, recent, asker)
 
     async def _until_ended(self, ctx: CallContext, operations: Sequence[Operation], seconds: float) -> None:

@@ -44,7 +44,7 @@ class OperationResources:
             return {"resources": faults}
         supervisor = await self._commands.supervisor()
         asker = self._commands.backend.asker_of(ctx)
-        operations = await supervisor.do(supervisor.desk.recent, asker=asker, most=MOST_LISTED)
+        operations = await supervisor.do(supervisor.desk.of_agent, asker, MOST_LISTED)
         return {"resources": [*faults, *map(_described, operations)]}
 
     async def templates(self, ctx: CallContext) -> Json:

@@ -186,33 +186,45 @@ class OperationDesk(DetachedDesk[Operation]):
         *,
         project: str | None = None,
         person: str | None = None,
-        asker: Asker | None = None,
         before: Operation | None = None,
         most: int = 100,
     ) -> list[Operation]:
-        """A page of operations, newest first, without steps, unless they go on after their sequence: of a project, for
-        a person, or in the background of one asker."""
+        """A page of operations, newest first, without steps, unless they go on after their sequence: of a project, or
+        for a person."""
+        return self._recent(project=project, person=person, before=before, most=most, **self._of(None))
+
+    def of_agent(self, asker: Asker, most: int) -> list[Operation]:
+        """What agents of this kind have run in the background of this project: what is under way, however long it has
+        been, then what has ended since then, newest first; without steps, as above."""
+        about = {"project": asker.project, "person": None, "most": most, **self._of(asker)}
+        found = {each.id: each for each in self._all("operations_under_way", **about)}
+        return [*found.values(), *(each for each in self._recent(**about) if each.id not in found)]
+
+    def _recent(self, *, before: Operation | None = None, **about: object) -> list[Operation]:
         return self._all(
             "recent_operations",
-            project=asker.project if asker else project,
-            person=person,
-            agent=asker.agent if asker else None,
-            client=asker.client if asker else None,
-            host=self._host,
             before_time=before.created_at if before else FAR_FUTURE,
             before_id=before.id if before else "",
-            most=most,
+            **about,
         )
 
-    def under_way(self, *, person: str | None = None, most: int = 100) -> list[Operation]:
+    def under_way(self, *, project: str | None = None, person: str | None = None, most: int = 100) -> list[Operation]:
         """What is queued or running on any machine, newest first, without steps, unless they go on after their
-        sequence. With a person: for that person."""
-        return self._all("operations_under_way", person=person, most=most)
+        sequence: of a project, or for a person."""
+        return self._all("operations_under_way", project=project, person=person, most=most, **self._of(None))
 
-    def ended(self, *, person: str | None = None, before: Operation | None = None, most: int = 100) -> list[Operation]:
-        """A page of what has ended, newest end first, without steps."""
+    def ended(
+        self,
+        *,
+        project: str | None = None,
+        person: str | None = None,
+        before: Operation | None = None,
+        most: int = 100,
+    ) -> list[Operation]:
+        """A page of what has ended, newest end first, without steps: of a project, or for a person."""
         return self._all(
             "operations_ended",
+            project=project,
             person=person,
             before_time=(before.ended_at if before else None) or FAR_FUTURE,
             before_id=before.id if before else "",
@@ -269,6 +281,10 @@ class OperationDesk(DetachedDesk[Operation]):
 
         self._store.write(work)
         return operation
+
+    def _of(self, asker: Asker | None) -> dict[str, Any]:
+        """Whose commands a query is to find: those of agents of this kind on this machine, or everybody's."""
+        return {"agent": asker and asker.agent, "client": asker and asker.client, "host": self._host}
 
     def _read(self, tx: Transaction, row: Row) -> Operation:
         operation = rows.read(row)

@@ -41,6 +41,9 @@ class Seen:
     """Bytes before it that were not kept."""
 
 
+_MOST_UNDER_WAY = 100
+
+
 @record
 class Overview:
     """What is under way, and what ended last; both newest first. `more` has ended before those."""
@@ -94,10 +97,17 @@ class OperationReader:
         self.desk.end_the_dead()
         return self.desk.recent(project=project, person=person, before=before, most=most)
 
-    def overview(self, *, person: str | None = None, before: Operation | None = None, most: int = 50) -> Overview:
+    def overview(
+        self,
+        *,
+        project: str | None = None,
+        person: str | None = None,
+        before: Operation | None = None,
+        most: int = 50,
+    ) -> Overview:
         """All that is under way, and a page of what has ended. With a person: what that person may see."""
-        ended = self.desk.ended(person=person, before=before, most=most + 1)
-        under_way = self.desk.under_way(person=person)
+        ended = self.desk.ended(project=project, person=person, before=before, most=most + 1)
+        under_way = self.desk.under_way(project=project, person=person, most=max(most, _MOST_UNDER_WAY))
         return Overview(under_way=tuple(under_way), ended=tuple(ended[:most]), more=len(ended) > most)
 
     def find(self, short_id: str) -> Operation:

@@ -815,6 +815,8 @@ ORDER BY created_at DESC, id DESC LIMIT :most;
 -- name: operations_under_way
 SELECT * FROM operations
 WHERE ended_at IS NULL AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND (CAST(:agent AS TEXT) IS NULL OR (agent = :agent AND client = :client AND host = :host AND background = 1))
   AND (parent = '' OR EXISTS (
     SELECT 1 FROM operations AS whole WHERE whole.id = operations.parent AND whole.ended_at IS NOT NULL
   ))
@@ -823,6 +825,7 @@ ORDER BY created_at DESC, id DESC LIMIT :most;
 -- name: operations_ended
 SELECT * FROM operations
 WHERE ended_at IS NOT NULL AND parent = '' AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (ended_at < :before_time OR (ended_at = :before_time AND id < :before_id))
 ORDER BY ended_at DESC, id DESC LIMIT :most;
 
