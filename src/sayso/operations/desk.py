@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sayso.permissions.verdict import AllowedAction
 
 _ID_CHARACTERS = set("0123456789abcdef.")
+MOST_UNDER_WAY = 1_000
+"""That are listed: what is left out here could not be stopped there."""
 
 
 class OperationDesk(DetachedDesk[Operation]):
@@ -208,7 +210,9 @@ class OperationDesk(DetachedDesk[Operation]):
             **about,
         )
 
-    def under_way(self, *, project: str | None = None, person: str | None = None, most: int = 100) -> list[Operation]:
+    def under_way(
+        self, *, project: str | None = None, person: str | None = None, most: int = MOST_UNDER_WAY
+    ) -> list[Operation]:
         """What is queued or running on any machine, newest first, without steps, unless they go on after their
         sequence: of a project, or for a person."""
         return self._all("operations_under_way", project=project, person=person, most=most, **self._of(None))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sayso.config import Config
-from sayso.operations.desk import OperationDesk
+from sayso.operations.desk import MOST_UNDER_WAY, OperationDesk
 from sayso.operations.operation import Operation
 from sayso.processes import this_host
 from sayso.records import record
@@ -39,9 +39,6 @@ class Seen:
     text: str = ""
     skipped: int = 0
     """Bytes before it that were not kept."""
-
-
-_MOST_UNDER_WAY = 100
 
 
 @record
@@ -107,7 +104,7 @@ class OperationReader:
     ) -> Overview:
         """All that is under way, and a page of what has ended. With a person: what that person may see."""
         ended = self.desk.ended(project=project, person=person, before=before, most=most + 1)
-        under_way = self.desk.under_way(project=project, person=person, most=max(most, _MOST_UNDER_WAY))
+        under_way = self.desk.under_way(project=project, person=person, most=max(most, MOST_UNDER_WAY))
         return Overview(under_way=tuple(under_way), ended=tuple(ended[:most]), more=len(ended) > most)
 
     def find(self, short_id: str) -> Operation:
