@@ -6,11 +6,10 @@ alone for a while. Several servers on one store claim what they tell, so that it
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from sayso.asks.crowds import FEW, Quiet
+from sayso.asks.crowds import Crowd, Quiet
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, State
 from sayso.asks.quorum import is_asked
@@ -22,6 +21,9 @@ from sayso.presence import PresenceDesk
 from sayso.records import replace
 
 MOST_ASKS = 200
+"""That are looked at in one trip, and told in one look."""
+_NEXT = 1.0
+"""Seconds until it is the turn of the others, where there are more."""
 DAY = 86_400_000
 _LATER = 0.02
 """Seconds after a moment at which it is over by every clock."""
@@ -55,17 +57,38 @@ class NewlyAsked:
         """What this person is to be told of now: what was asked since then, and what they had put off and has come back
         since. `looks`: they look at a page."""
         names, since = {user, account} - {""}, max(since, now_ms() - DAY)
-        inbox = self._asks.inbox(person=user, most=MOST_ASKS)
-        put_off = self._put_off(names)
-        asked = {ask.id: ask for ask in inbox if _is_new(ask, user, since) and ask.id not in put_off}
-        news = self._news(user, names, looks, inbox, asked | self._back(names, since))
+        waiting, put_off, back = self._asks.open_for(user), self._put_off(names), self._back(names, since)
+        asked = [key for key, at in waiting.items() if at >= since and key not in put_off]
+        person = self._person(user, {*asked, *back})
+        fresh = [key for key in asked if key not in person.done]
+        newest = self._newest_of(fresh, user)
+        news = self._news(user, names, looks, waiting, newest | back)
+        if len(newest) >= MOST_ASKS:
+            news = replace(news, wait=min(news.wait or _NEXT, _NEXT))
         return _or_back(news, put_off)
 
     def look_who_is_back(self, user: str, account: str, looks: bool) -> NewsOfAsks:
         """The same only for what they had put off."""
         names = {user, account} - {""}
-        inbox, put_off = self._asks.inbox(person=user, most=MOST_ASKS), self._put_off(names)
-        return _or_back(self._news(user, names, looks, inbox, self._back(names, now_ms() - DAY)), put_off)
+        waiting, put_off, back = self._asks.open_for(user), self._put_off(names), self._back(names, now_ms() - DAY)
+        self._person(user, back.keys())
+        return _or_back(self._news(user, names, looks, waiting, back), put_off)
+
+    def _person(self, user: str, known: Set[str]) -> _Person:
+        """What was done for this person of all that may be new."""
+        person = self._people.setdefault(user, _Person())
+        person.done &= known
+        return person
+
+    def _newest_of(self, fresh: Sequence[str], user: str) -> dict[str, Ask]:
+        """The newest of these that this person is asked, some at a time: of very many, the others are next."""
+        found = dict[str, Ask]()
+        for end in range(len(fresh), 0, -MOST_ASKS):
+            some = self._asks.each(fresh[max(0, end - MOST_ASKS) : end])
+            found |= {ask.id: ask for ask in some if ask.state is State.PENDING and is_asked(ask, user)}
+            if len(found) >= MOST_ASKS:
+                break
+        return found
 
     def _put_off(self, names: Iterable[str]) -> dict[str, int]:
         """The ids of what they have put off, each with when the first of them sees it again."""
@@ -78,15 +101,18 @@ class NewlyAsked:
         return {f"{each.ask.id} {each.until}": each.ask for each in found}
 
     def _news(
-        self, user: str, names: set[str], looks: bool, inbox: Sequence[Ask], things: Mapping[str, Ask]
+        self, user: str, names: set[str], looks: bool, waiting: Mapping[str, int], things: Mapping[str, Ask]
     ) -> NewsOfAsks:
-        person, listed = self._people.setdefault(user, _Person()), frozenset(ask.id for ask in inbox)
-        new = {key: ask for key, ask in things.items() if key not in person.done and ask.id in listed}
-        person.done &= things.keys()
+        person = self._people[user]
+        new = {key: ask for key, ask in things.items() if key not in person.done and ask.id in waiting}
         news, waits = self._of_now(user, names, looks, new) if new else ([], [])
-        crowded = {name for name, count in Counter(ask.asker.crowd for ask in inbox).items() if name and count > FEW}
-        told = person.quiet.worth_telling(news, crowded)
-        return NewsOfAsks(asks=tuple(told), wait=min(filter(None, waits), default=0.0), listed=listed)
+        told = person.quiet.worth_telling(news, self._crowded(user)) if news else []
+        return NewsOfAsks(asks=tuple(told), wait=min(filter(None, waits), default=0.0), listed=frozenset(waiting))
+
+    def _crowded(self, user: str) -> set[str]:
+        """The agents that have many open."""
+        entries = self._asks.folded(person=user, most=1).entries
+        return {entry.name for entry in entries if isinstance(entry, Crowd)}
 
     def claim(self, user: str, thing: str) -> bool:
         """Whether this person is told of a thing, and by this process."""
@@ -134,7 +160,3 @@ class _Person:
     def __init__(self) -> None:
         self.done: set[str] = set()
         self.quiet = Quiet(now_ms)
-
-
-def _is_new(ask: Ask, user: str, since: int) -> bool:
-    return ask.state is State.PENDING and ask.created_at >= since and is_asked(ask, user)

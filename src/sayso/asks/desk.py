@@ -377,6 +377,20 @@ class AskDesk:
         askers = map(rows.read_asker, self._store.all("open_askers", host=host))
         return {asker for asker in askers if asker.pid and asker.host == host}
 
+    def open_for(self, person: str) -> dict[str, int]:
+        """The ids of all that waits for a person, oldest first, each with when it was asked; 0 where its time is over.
+        There may be very many."""
+        return {row["id"]: row["asked_at"] for row in self._store.all("open_for", person=person)}
+
+    def each(self, ask_ids: Iterable[str]) -> list[Ask]:
+        """These asks, but for those that are there no more. One trip for all."""
+
+        def work(tx: Transaction) -> list[Ask]:
+            found = (tx.one("ask_by_id", id=ask_id) for ask_id in ask_ids)
+            return [rows.read(row) for row in found if row]
+
+        return self._store.read(work)
+
     def versions(self) -> dict[str, int]:
         """The ids of all asks that can be answered, oldest first, each with its version: which have changed since one
         looked."""

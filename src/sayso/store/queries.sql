@@ -165,6 +165,20 @@ UNION ALL
 SELECT created_at, id, version FROM asks WHERE version > 0 AND {unattended}
 ORDER BY created_at, id;
 
+-- part: asked_at
+CASE WHEN state = 'pending' THEN created_at ELSE 0 END AS asked_at
+
+-- name: open_for
+-- All that waits for a person, each part from an index of its own.
+SELECT id, created_at, {asked_at} FROM asks WHERE state IN ('pending', 'timed_out') AND owner = ''
+UNION ALL
+SELECT id, created_at, {asked_at} FROM asks
+WHERE state IN ('pending', 'timed_out') AND owner = :person AND owner <> ''
+UNION ALL
+SELECT id, created_at, {asked_at} FROM asks
+WHERE state IN ('pending', 'timed_out') AND {decided_by} AND owner NOT IN ('', :person)
+ORDER BY created_at, id;
+
 -- name: open_askers
 -- A token names its agent on whatever machine, and has none beside it.
 SELECT body FROM asks WHERE state IN ('pending', 'timed_out') AND host IN ('', :host);
