@@ -6,7 +6,6 @@ An agent takes the end of its question for a no and goes on: while it could, nob
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from contextlib import suppress
 
 from sayso.agents.desk import RunDesk
@@ -16,7 +15,6 @@ from sayso.asks.model import Ask, Settler, State
 from sayso.errors import AlreadySettled
 
 logger = logging.getLogger(__name__)
-_PAGE = 500
 
 
 def stop(runs: RunDesk, desk: AskDesk, run: Run, by: Settler) -> None:
@@ -34,20 +32,17 @@ def stop(runs: RunDesk, desk: AskDesk, run: Run, by: Settler) -> None:
 
 def cancel_awaited(desk: AskDesk, run: Run, by: Settler) -> None:
     """A turn was interrupted: nobody waits for its questions any more. What its agent went on without stays."""
-    for ask in list(_open_asks(desk, run)):
+    for ask in _open_asks(desk, run):
         if ask.wait:
             with suppress(AlreadySettled):
                 desk.cancel(ask.id, by)
 
 
 def _cancel_asks(desk: AskDesk, run: Run, by: Settler) -> None:
-    for ask in list(_open_asks(desk, run)):
+    for ask in _open_asks(desk, run):
         with suppress(AlreadySettled):
             desk.cancel(ask.id, by)
 
 
-def _open_asks(desk: AskDesk, run: Run) -> Iterator[Ask]:
-    page = desk.inbox(person=run.user, most=_PAGE)
-    while page:
-        yield from (ask for ask in page if ask.asker.run == run.id and ask.state is State.PENDING)
-        page = desk.inbox(person=run.user, after=page[-1], most=_PAGE)
+def _open_asks(desk: AskDesk, run: Run) -> list[Ask]:
+    return [ask for ask in desk.all_open(run.user) if ask.asker.run == run.id and ask.state is State.PENDING]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -347,6 +347,13 @@ class AskDesk:
         who = {"project": project, "awake_for": awake_for, **_crowd_of(of)}
         wanted = {"few": None, "pattern": rows.pattern(search) if search else None, **who}
         return self.read(lambda table: _inbox(table, after, most, person, **wanted))
+
+    def all_open(self, person: str) -> Iterator[Ask]:
+        """All that this person may see and that can be answered, a page at a time."""
+        page = self.inbox(person=person)
+        while page:
+            yield from page
+            page = self.inbox(person=person, after=page[-1])
 
     def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
         """The same with each agent that has many open as one entry, without what this person has put off. All of these

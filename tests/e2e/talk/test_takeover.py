@@ -21,6 +21,7 @@ from tests.trees.repositories import new_repository
 from tests.web.house import USER
 
 from sayso.agents.model import EventKind, RunState
+from sayso.asks.model import Asker
 from sayso.clock import now_ms
 from sayso.desks import open_desks
 from sayso.roster import agent_id
@@ -150,6 +151,7 @@ def test_what_the_terminal_asks_while_its_turn_is_waited_for_stands_in_the_conve
     session, visitor = in_terminal(home, "asked", *SAID, ASKED), home.visitor()
     conversation = taken_over(home, session, "say Hello")
     with closing(open_desks(home.house.place.config())) as desks:
+        others = [desks.asks.hold(ask("Which hut?", asker=Asker(client=f"agent-{number}"))) for number in range(101)]
         held = desks.asks.hold(ask("Which pier?", asker=session.asker))
         home.until_true(lambda: f'data-card="{held.ask.id}"' in visitor.get(f"/talk/{conversation}").text)
         page = visitor.get(f"/talk/{conversation}").text
@@ -157,7 +159,8 @@ def test_what_the_terminal_asks_while_its_turn_is_waited_for_stands_in_the_conve
         assert "Which pier?" in page
         assert f'action="asks/{held.ask.id}"' in page
         assert 'class="at-work">Claude waits for you' in page
-        desks.asks.release(held, "over")
+        for each in (held, *others):
+            desks.asks.release(each, "over")
     session.says(SAID[-1])
     assert home.texts(home.ended(conversation)) == ["Hello"]
 
