@@ -71,7 +71,9 @@ test:
 tests: lint compiled $(TOOLS)
 	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns 2
 
+# All of it, or a process that a test gives a full disk would compile a part of a module, and break it for all others.
 compiled: $(DEV)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q -x '/test_[^/]*$$' src tests bench
 	@$(PYTEST) --collect-only --quiet > /dev/null || true
 
 # Not part of `test`: the real programs of agents' clients from npm are close to a gigabyte.

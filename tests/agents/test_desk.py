@@ -430,6 +430,24 @@ def test_a_conversation_has_a_name_is_put_away_and_found_again(
     assert [each.id for each in runs.search("ada", ["go on"])] == [fixed]
 
 
+def test_a_search_finds_what_was_said_in_the_oldest_of_very_many_turns(
+    runs: RunDesk, project: Project, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.agents.desk._SEARCHED_AT_ONCE", 2)
+    first = runs.open(new_run(project, prompt="Mow the lawn"), most=1)
+    runs.say(first.id, Spoken(what=Saying.MESSAGE, text="Mind the fence"), by="ada")
+    done(runs, first)
+    for _ in range(5):
+        clock.forward(1)
+        done(runs, runs.open(new_run(project, prompt="Rake the leaves"), most=1))
+    clock.forward(1)
+    done(runs, runs.open(new_run(project, first.conversation, prompt="Go on"), most=1))
+    for words in (["lawn"], ["fence", "on"], ["mow", "fence", "go"]):
+        assert [each.id for each in runs.search("ada", words)] == [first.conversation]
+    assert len(runs.search("ada", ["rake"])) == 5
+    assert runs.search("ada", ["rake", "fence"]) == []
+
+
 def test_what_has_ended_since_it_was_last_seen_is_unread(runs: RunDesk, project: Project, clock: FakeClock) -> None:
     run = runs.open(new_run(project), most=1)
     runs.marks.see(run.conversation)

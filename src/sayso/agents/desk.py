@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -40,7 +40,8 @@ from sayso.records import replace
 from sayso.running import folder as runner_folder
 from sayso.store import Row, Transaction
 
-MOST_SEARCHED = 5_000
+_SEARCHED_AT_ONCE = 1_000
+"""Turns."""
 """Turns that a search looks through, the newest first."""
 _KILLED_WITHIN = 15.0
 """Seconds in which an agent that could not be halted must be dead."""
@@ -409,16 +410,14 @@ class RunDesk(DetachedDesk[Run]):
         wanted = [word.casefold() for word in words]
 
         def work(tx: Transaction) -> list[Conversation]:
-            said: dict[str, list[str]] = {}
-            for row in tx.all("texts_of_conversations", user_name=user, most=MOST_SEARCHED):
-                texts = said.setdefault(row["conversation"], [json.loads(row["title"] or '""')])
-                texts.append(json.loads(row["prompt"]))
-            for row in tx.all("said_in_conversations", user_name=user, most=MOST_SEARCHED):
-                body = json.loads(row["body"])
-                if row["conversation"] in said and body["what"] == Saying.MESSAGE:
-                    said[row["conversation"]].append(body["text"])
-            texts_of = ((each, "\n".join(texts).casefold()) for each, texts in said.items())
-            found = [each for each, texts in texts_of if all(word in texts for word in wanted)]
+            missing: dict[str, set[str]] = {}
+            """The words that each conversation has not been found to have; those last spoken in are first."""
+            for conversation, text in _texts_of(tx, user):
+                left = missing.setdefault(conversation, set(wanted))
+                if left:
+                    text = text.casefold()
+                    left -= {word for word in left if word in text}
+            found = [each for each, left in missing.items() if not left]
             rows = [tx.one("conversation_by_id", id=each) for each in found[:most]]
             return [self._conversation(tx, row) for row in rows if row]
 
@@ -579,3 +578,19 @@ def _chosen(choices: RunChoices, said: Spoken) -> str:
 def _no_such_run() -> NotFound:
     """The same for a conversation that was never there, is there no more, or is somebody else's."""
     return NotFound("There is no such conversation here. Old ones are deleted after a while.")
+
+
+def _texts_of(tx: Transaction, user: str) -> Iterator[tuple[str, str]]:
+    """All names of a user's conversations and all messages, each with its conversation, the newest turns first."""
+    before: dict[str, object] = {"before_time": FAR_FUTURE, "before_id": ""}
+    while turns := tx.all("texts_of_conversations", user_name=user, **before, most=_SEARCHED_AT_ONCE):
+        for row in turns:
+            yield row["conversation"], json.loads(row["title"] or '""')
+            yield row["conversation"], json.loads(row["prompt"])
+        last = turns[-1]
+        up_to = {"last_time": last["started_at"], "last_id": last["id"]}
+        for row in tx.all("said_in_conversations", user_name=user, **before, **up_to):
+            body = json.loads(row["body"])
+            if body["what"] == Saying.MESSAGE:
+                yield row["conversation"], body["text"]
+        before = {"before_time": last["started_at"], "before_id": last["id"]}

@@ -977,14 +977,16 @@ SELECT count(*) AS turns, sum(version) AS versions, sum(events) AS events,
 FROM runs WHERE conversation = :conversation;
 
 -- name: texts_of_conversations
-SELECT runs.conversation, runs.prompt, marks.title
+SELECT runs.id, runs.started_at, runs.conversation, runs.prompt, marks.title
 FROM runs LEFT JOIN conversations AS marks ON marks.id = runs.conversation
-WHERE runs.user_name = :user_name ORDER BY runs.started_at DESC, runs.id DESC LIMIT :most;
+WHERE runs.user_name = :user_name AND (runs.started_at, runs.id) < (:before_time, :before_id)
+ORDER BY runs.started_at DESC, runs.id DESC LIMIT :most;
 
 -- name: said_in_conversations
 SELECT runs.conversation, said.body
 FROM runs JOIN run_events AS said ON said.run_id = runs.id AND said.kind = 'said'
-WHERE runs.user_name = :user_name ORDER BY runs.started_at DESC, runs.id DESC LIMIT :most;
+WHERE runs.user_name = :user_name AND (runs.started_at, runs.id) < (:before_time, :before_id)
+  AND (runs.started_at, runs.id) >= (:last_time, :last_id);
 
 -- name: latest_offers
 -- An agent tells them as its process begins. Of some that begin, it is known by now.
