@@ -45,4 +45,4 @@ def _cancel_asks(desk: AskDesk, run: Run, by: Settler) -> None:
 
 
 def _open_asks(desk: AskDesk, run: Run) -> list[Ask]:
-    return [ask for ask in desk.all_open(run.user) if ask.asker.run == run.id and ask.state is State.PENDING]
+    return [ask for ask in desk.all_open(person=run.user) if ask.asker.run == run.id and ask.state is State.PENDING]

@@ -280,7 +280,7 @@ class RunSupervisor:
         """What is asked in a terminal: in a session that is shared, before there was a turn here; in one whose turn is
         waited for."""
         if session and owns_rules(self._config, run.user):
-            for ask in self._desk.all_open(run.user):
+            for ask in self._desk.all_open(person=run.user):
                 if ask.asker.session == session and not self.runs.shows_ask(run.id, ask.id):
                     self.runs.note_ask(run.id, ask.id)
 

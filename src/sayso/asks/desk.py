@@ -48,6 +48,7 @@ NOBODY_LEAVES = Leaving()
 BROWSER = "browser"
 """The surface on which people see what is theirs alone."""
 _BETWEEN_PEOPLE = "\n"
+_PAGE = 500
 
 TAKES_A_VERDICT = (
     "this is a permission, which takes no answer: allow or deny it. To allow it, name the digest of the action that "
@@ -348,12 +349,15 @@ class AskDesk:
         wanted = {"few": None, "pattern": rows.pattern(search) if search else None, **who}
         return self.read(lambda table: _inbox(table, after, most, person, **wanted))
 
-    def all_open(self, person: str) -> Iterator[Ask]:
-        """All that this person may see and that can be answered, a page at a time."""
-        page = self.inbox(person=person)
-        while page:
+    def all_open(
+        self, *, person: str | None = None, awake_for: str | None = None, of: Asker | None = None
+    ) -> Iterator[Ask]:
+        """The whole inbox, read in pages, however much there is in it."""
+        page = self.inbox(person=person, awake_for=awake_for, of=of, most=_PAGE)
+        yield from page
+        while len(page) == _PAGE:
+            page = self.inbox(person=person, awake_for=awake_for, of=of, after=page[-1], most=_PAGE)
             yield from page
-            page = self.inbox(person=person, after=page[-1])
 
     def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
         """The same with each agent that has many open as one entry, without what this person has put off. All of these

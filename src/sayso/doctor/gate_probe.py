@@ -104,7 +104,7 @@ def _deny(config: Config, mark: str, gate: subprocess.Popen[bytes]) -> None:
 
 
 def _found(desk: AskDesk, mark: str) -> Ask | None:
-    return next((ask for ask in desk.inbox(most=1000) if ask.asker.session == mark), None)
+    return next((ask for ask in desk.all_open() if ask.asker.session == mark), None)
 
 
 def _milliseconds(begun: float) -> str:

@@ -142,7 +142,7 @@ def _answer(config: Config, mark: str, returned: threading.Event) -> None:
 
 
 def _found(desk: AskDesk, mark: str) -> Ask | None:
-    return next((ask for ask in desk.inbox(most=1000) if ask.questions and ask.questions[0].text == mark), None)
+    return next((ask for ask in desk.all_open() if ask.questions and ask.questions[0].text == mark), None)
 
 
 def _first(error: BaseException) -> str:

@@ -209,7 +209,7 @@ class PermissionLog:
         found = self._store.all("log_decisions", since=since, person=person)
         return stats_of((chain.read(row).event for row in found), since, until)
 
-    def projects(self, person: str | None = None, most: int = 100) -> list[str]:
+    def projects(self, person: str | None = None, most: int = 1_000) -> list[str]:
         """Where agents asked for permissions that this person may see."""
         found = self._store.all("log_projects", person=person, most=most)
         return [row["project"] for row in found]

@@ -18,7 +18,6 @@ from sayso.tui.unsaved import keep_each
 if TYPE_CHECKING:
     from sayso.asks.snoozing import Snoozed
 
-_PAGE = 500
 _FEW = 50
 """So many are read one by one."""
 _QUIET = 0.05
@@ -143,17 +142,8 @@ def _all_as_they_are(desk: AskDesk, known: Sequence[Ask]) -> list[Ask]:
     versions = desk.versions()
     other = [ask_id for ask_id, version in versions.items() if ask_id not in kept or kept[ask_id].version != version]
     if len(other) > _FEW:
-        return _all(desk)
+        return list(desk.all_open())
     for ask_id in other:
         with suppress(NotFound):  # it has just been deleted
             kept[ask_id] = desk.get(ask_id)
     return [kept[ask_id] for ask_id in versions if ask_id in kept and kept[ask_id].state.answerable]
-
-
-def _all(desk: AskDesk) -> list[Ask]:
-    """Every ask that can be answered, oldest first."""
-    asks = page = desk.inbox(most=_PAGE)
-    while len(page) == _PAGE:
-        page = desk.inbox(after=page[-1], most=_PAGE)
-        asks = asks + page
-    return asks

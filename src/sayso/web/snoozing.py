@@ -14,7 +14,6 @@ from sayso.asks.quorum import may_see
 from sayso.asks.snoozing import Snoozed
 from sayso.clock import now_ms
 from sayso.moments import local, milliseconds, moment
-from sayso.web.boards import PAGE
 from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.sessions import Visitor, required_browser, sent_form
@@ -80,8 +79,5 @@ def _asks_of(site: Site, user: str, crowd: str) -> list[Ask]:
     """What an agent has open, whether it is put off or not."""
     put_off = [each.ask for each in snoozed_by(site, user) if short_name(each.ask.asker.crowd) == crowd]
     found = site.desk.crowd(crowd, user)
-    asks = page = site.desk.inbox(person=user, awake_for=user, of=found.newest.asker, most=PAGE) if found else []
-    while found and len(page) == PAGE:
-        page = site.desk.inbox(person=user, awake_for=user, of=found.newest.asker, after=page[-1], most=PAGE)
-        asks = asks + page
+    asks = site.desk.all_open(person=user, awake_for=user, of=found.newest.asker) if found else ()
     return [ask for ask in [*put_off, *asks] if not ask.is_permission]
