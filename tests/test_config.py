@@ -179,6 +179,21 @@ def test_the_users_file_can_be_named(tmp_path: Path) -> None:
     assert user_file({"XDG_CONFIG_HOME": "/x"}) == Path("/x/sayso/config.toml")
 
 
+def test_the_users_file_has_to_be_there_where_it_is_named(user: Path, project: Path, tmp_path: Path) -> None:
+    assert read(user, project).sources == {}
+    for nowhere in (tmp_path / "mine.toml", project / "file" / "mine.toml"):
+        (project / "file").touch()
+        with pytest.raises(ConfigError) as raised:
+            read(user, project, SAYSO_CONFIG=str(nowhere))
+        assert str(raised.value) == (
+            f"SAYSO_CONFIG names {nowhere}, which is not there. "
+            "Correct it, make that file (it may be empty), or unset SAYSO_CONFIG."
+        )
+    (tmp_path / "mine.toml").touch()
+    for anything in (tmp_path / "mine.toml", os.devnull):
+        assert "profile" not in read(user, project, SAYSO_CONFIG=str(anything)).sources
+
+
 def test_whose_files_these_are_is_said_by_the_environment_that_was_given() -> None:
     assert user_file({"HOME": "/home/ben"}) == Path("/home/ben/.config/sayso/config.toml")
     assert default_state_dir({"HOME": "/home/ben"}) == Path("/home/ben/.local/state/sayso")
@@ -205,7 +220,7 @@ def test_a_working_directory_that_was_removed_is_told(tmp_path: Path, monkeypatc
 
 
 HOMELESS = """
-import os, sys
+import os, sys, tomllib
 from sayso.config import load
 from sayso.errors import ConfigError
 os.setgroups([]) if os.geteuid() == 0 else None
@@ -225,7 +240,7 @@ except ConfigError as error:
     ("variables", "told"),
     [
         ({}, "HOME is not set. Set it, or SAYSO_STATE_DIR and SAYSO_CONFIG."),
-        ({"SAYSO_STATE_DIR": "/srv/state", "SAYSO_CONFIG": "/srv/sayso.toml"}, "/srv/state"),
+        ({"SAYSO_STATE_DIR": "/srv/state", "SAYSO_CONFIG": os.devnull}, "/srv/state"),
     ],
 )
 def test_a_user_without_a_home_is_told_what_to_set(variables: dict[str, str], told: str) -> None:

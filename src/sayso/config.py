@@ -545,7 +545,7 @@ def load(
 
     user, theirs = user_file(environ), settings_of(project)
     spoken = _from_environment(environ)
-    take(_toml(user), lambda _: str(user))
+    take(_toml(user, is_named=bool(environ.get("SAYSO_CONFIG"))), lambda _: str(user))
     # Where the state lies is never a project's word: it is noted there whether such a word counts.
     named = spoken.get("state_dir")
     mine = _read("state_dir", named, "SAYSO_STATE_DIR") if named else values.get("state_dir")
@@ -615,10 +615,17 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     return {key: value for key, value in named.items() if value}
 
 
-def _toml(file: Path) -> dict[str, object]:
+def _toml(file: Path, *, is_named: bool = False) -> dict[str, object]:
+    """What the person's file says. One that was named has to be there: a name with a slip in it, or of a file that has
+    moved, must not pass for no settings and no rules."""
     try:
         return _settings_in(file.read_bytes(), file)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if is_named:
+            raise ConfigError(
+                f"SAYSO_CONFIG names {file}, which is not there. "
+                "Correct it, make that file (it may be empty), or unset SAYSO_CONFIG."
+            ) from error
         return {}
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from error

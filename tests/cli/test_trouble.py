@@ -39,6 +39,24 @@ def test_settings_that_cannot_be_read_are_one_error_and_nothing_is_done(
     assert not home.state.exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["list"], ["server"], ["config"], ["ask", "Why?"], ["rules"], ["config", "set", "person", "Ada"]],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_settings_that_are_named_and_are_not_there_are_no_empty_ones(home: Home, command: list[str]) -> None:
+    nowhere = home.folder / "nope" / "sayso.toml"
+    ran = home.run(*command, SAYSO_CONFIG=str(nowhere))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.error.endswith(
+        f"SAYSO_CONFIG names {nowhere}, which is not there. "
+        "Correct it, make that file (it may be empty), or unset SAYSO_CONFIG."
+    )
+    assert not home.state.exists()
+    assert not nowhere.parent.exists()
+    assert home.run("list", SAYSO_CONFIG=os.devnull).code == 0
+
+
 def test_a_project_cannot_choose_the_store(home: Home) -> None:
     (home.project / ".sayso").mkdir()
     (home.project / ".sayso" / "config.toml").write_text('store = "postgresql://evil/"')

@@ -43,7 +43,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClock]:
 def busy(tmp_path: Path, clock: FakeClock) -> Iterator[Place]:
     """A place where four agents ask and two asks have ended, at times that do not change."""
     place = Place(tmp_path, clock)
-    place.environ["SAYSO_CONFIG"] = "/home/anna/.config/sayso/config.toml"
+    place.environ["XDG_CONFIG_HOME"] = "/home/anna/.config"
     ended = place.ask(select("Merge the *fix* before the release?"), project="/home/anna/shop", client="codex")
     place.desk.answer(ended.ask.id, [Answer(question="q", chosen=("r",), note="but squash it")], BEN)
     place.desk.delivered(ended)

@@ -95,6 +95,7 @@ def stage() -> Iterator[Config]:
     """Settings for a folder that is gone afterwards."""
     with _stopped_by_signals(), tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         (Path(folder) / "project").mkdir()
+        _settings_file(Path(folder)).touch()
         config = load(environ=environment(Path(folder)), cwd=Path(folder) / "project")
         try:
             yield config
@@ -152,12 +153,16 @@ def environment(folder: Path) -> Mapping[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SAYSO_")}
     ours = {
         "SAYSO_STATE_DIR": str(folder),
-        "SAYSO_CONFIG": str(folder / "config.toml"),
+        "SAYSO_CONFIG": str(_settings_file(folder)),
         "SAYSO_LOG_LEVEL": "warning",
         "SAYSO_LANGUAGE": language(),
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
     return {name: value for name, value in kept.items() if name not in _INHERITED} | ours
+
+
+def _settings_file(folder: Path) -> Path:
+    return folder / "config.toml"
 
 
 @contextmanager

@@ -105,6 +105,7 @@ def entry(piece: Registration, registered: Registered, config: Config) -> Iterat
     wrong = [
         *_other_version(piece, title, program, registered.server, again),
         *_other_state(target, title, scope, registered.server, config),
+        *_no_settings(target, title, registered.server, again),
         *_limits(target, title, registered, config, again),
         *_unseen_tools(target, title, scope, registered, machine),
         *_leave_to_ask(target, title, scope, registered.server, machine),
@@ -168,6 +169,13 @@ def _other_state(target: Target, title: str, scope: Scope, server: ServerProgram
     elif not theirs and scope is Scope.USER and config.sources.get("state_dir") == "SAYSO_STATE_DIR":
         text = f"SAYSO_STATE_DIR is set in this shell, and {title} does not know of it."
         yield warning(target.key, text, again)
+
+
+def _no_settings(target: Target, title: str, server: ServerProgram, again: str) -> Iterator[Finding]:
+    """A server that is told of settings that are not there does not start."""
+    theirs = server.env.get("SAYSO_CONFIG")
+    if theirs and not Path(theirs).expanduser().exists():
+        yield fault(target.key, f"{title} is told of the settings {theirs}, which are not there.", again)
 
 
 def _limits(target: Target, title: str, registered: Registered, config: Config, again: str) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from sayso import __version__
 from sayso.clients import RUN_VARIABLE
 from sayso.clock import MOST_APART
-from sayso.config import SETTINGS, Config, user_file
+from sayso.config import SETTINGS, Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.errors import SaysoError, StoreCorrupt, StoreFull, StoreTooNew
 from sayso.store import Store, open_store
@@ -38,9 +38,6 @@ def versions() -> Iterator[Finding]:
 def settings(config: Config, environ: Mapping[str, str]) -> Iterator[Finding]:
     """How many there are, and what in the environment was meant for one and is none."""
     yield ok("settings", f"{len(config.sources)} set by you; `sayso config` shows all")
-    if environ.get("SAYSO_CONFIG") and not user_file(environ).exists():
-        text = f"SAYSO_CONFIG names {user_file(environ)}, which is not there."
-        yield warning("settings", text, "Correct it, or unset SAYSO_CONFIG.")
     known = {f"SAYSO_{key.upper()}" for key in SETTINGS} | _NO_SETTINGS
     for name in environ:
         if name.startswith("SAYSO_") and name not in known:
