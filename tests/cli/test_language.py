@@ -85,7 +85,8 @@ def test_the_list_and_an_ask_are_shown_in_german(home: Home) -> None:
     assert "Status  wartet nicht: der Agent wartet gerade nicht" in shown
     assert "eine auswählen, oder eigene Worte" in shown
     assert "geöffnet: neu → offen" in shown
-    assert home.run("list", "--project", "/nowhere", **DE).err == "In /nowhere warten keine Fragen.\n"
+    (home.project / "empty").mkdir()
+    assert home.run("list", "--project", "empty", **DE).err == "In empty warten keine Fragen.\n"
 
 
 def test_what_programs_read_is_the_same_in_every_language(home: Home) -> None:
@@ -168,6 +169,8 @@ def test_a_german_yes_is_no_yes_in_english(home: Home) -> None:
         (["list", "--limit", "x"], "Ungültiger Wert für '--limit': 'x' ist keine ganze Zahl."),
         (["list", "--alle"], "Die Option '--alle' gibt es nicht."),
         (["list", "more"], "Überzähliges Argument: more"),
+        (["list", "--project", "/nowhere"], "--project: hier gibt es keinen Ordner /nowhere, und von keinem ist etwas"),
+        (["trust", "/nowhere"], "DIR|FILE: es gibt weder Datei noch Ordner /nowhere."),
         (["completion", "ksh"], "Ungültiger Wert für 'SHELL': 'ksh' ist keines von 'bash', 'zsh', 'fish'."),
         (["ask", "Why?", "--timeout", "soon"], "'soon' ist falsch; nötig ist eine Zeit wie \"90s\""),
         (["install", "curser"], "Den Client 'curser' gibt es nicht. War cursor gemeint?"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,50 @@ def test_only_the_asks_of_one_project_are_shown_when_it_is_named(home: Home) -> 
     here = home.leave(choice())
     home.leave(choice("Elsewhere?"), asker=Asker(client="codex", project="/elsewhere"))
     assert [found["id"] for found in home.run("list", "--project", ".", "--json").data] == [here.id]
+
+
+OF_A_PROJECT = [["list"], ["list", "--count"], ["list", "--snoozed"], ["history"], ["log"], ["ops", "list"]]
+
+
+@pytest.mark.parametrize("command", OF_A_PROJECT, ids=" ".join)
+def test_a_folder_that_never_was_a_project_does_not_pass_for_an_empty_one(home: Home, command: list[str]) -> None:
+    home.leave(choice())
+    (home.folder / "notes.txt").touch()
+    for nowhere in (home.project / "shpo", home.folder / "notes.txt"):
+        ran = home.run(*command, "--project", str(nowhere))
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.error == (
+            f"Error: --project: there is no folder {nowhere} here, and nothing is kept of one. "
+            "Correct it, or leave it out."
+        )
+    (home.project / "shpo").mkdir()
+    assert home.run(*command, "--project", "shpo").code == 0
+
+
+@pytest.mark.parametrize("command", OF_A_PROJECT, ids=" ".join)
+def test_a_project_whose_folder_was_deleted_can_be_named_as_long_as_anything_is_kept_of_it(
+    home: Home, command: list[str]
+) -> None:
+    shop = home.folder / "shop"
+    ask = home.leave(choice(), asker=Asker(client="codex", project=str(shop)))
+    assert home.run(*command, "--project", str(shop)).code == 0
+    assert home.run("reject", ask.id).code == 0
+    assert home.run(*command, "--project", str(shop)).code == 0
+    assert [found["id"] for found in home.run("history", "--project", str(shop), "--json").data] == [ask.id]
+
+
+def test_a_command_or_a_token_is_something_of_a_project_too(home: Home) -> None:
+    assert home.run("token", "add", "builder", "--project", "/srv/shop").code == 0
+    tools = home.folder / ".config" / "sayso" / "tools"
+    tools.mkdir(parents=True)
+    tool = {"name": "yes", "description": "Says yes.", "command": "true", "synchronous": True}
+    (tools / "yes.json").write_text(json.dumps({"schema_version": 2, **tool}))
+    (gone := home.folder / "gone").mkdir()
+    assert home.run("tools", "run", "yes", CLAUDE_PROJECT_DIR=str(gone)).code == 0
+    gone.rmdir()
+    for project in ("/srv/shop", str(gone)):
+        assert home.run("log", "--project", project).code == 0
+    assert len(home.run("ops", "list", "--project", str(gone), "--json").data) == 1
 
 
 def test_a_project_may_be_named_with_a_tilde_that_no_shell_has_expanded(home: Home) -> None:
@@ -209,7 +254,8 @@ def test_status_bars_are_told_how_many_there_are(home: Home) -> None:
     assert home.run("list", "--count").out == "0\n"
     for number in range(7):
         home.leave(text(f"Question {number}?"))
-    elsewhere = home.run("list", "--count", "--project", "/elsewhere")
+    (home.folder / "elsewhere").mkdir()
+    elsewhere = home.run("list", "--count", "--project", "../elsewhere")
     assert (home.run("list", "--count").out, elsewhere.out, elsewhere.err) == ("7\n", "0\n", "")
     assert home.run("list", "--json", "--count").out == home.run("list", "--count", "--json").out == "7\n"
 

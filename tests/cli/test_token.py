@@ -36,6 +36,13 @@ def test_agents_that_signed_in_are_listed_and_shut_out_as_those_with_a_token_are
     assert [each["name"] for each in home.run("token", "list", "--json").data] == ["builder"]
 
 
+def test_a_token_for_a_folder_that_is_not_here_says_so_because_its_agent_may_be_elsewhere(home: Home) -> None:
+    nowhere = home.run("token", "add", "far", "--project", "/srv/shop", "--json")
+    assert nowhere.data["name"] == "far"
+    assert nowhere.err.startswith("There is no folder /srv/shop here: the token is for an agent that works in one else")
+    assert "no folder" not in home.run("token", "add", "near", "--project", ".").err
+
+
 @pytest.mark.parametrize("output", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("words", ["token add builder", "token add builder --json", "web --api-token"])
 def test_no_token_is_made_that_could_not_be_shown(home: Home, words: str, output: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.program import Home
 from tests.cli.pseudo_terminal import Terminal
+from tests.trusting import trust
 
 from sayso.brought import Used, brought
 from sayso.config import load
@@ -187,6 +189,26 @@ def test_an_agent_cannot_trust_and_what_it_has_written_is_not_trusted(home: Home
     assert "not used until a person trusts them" in written.err
     assert set(standings(home).values()) == {"not trusted"}
     assert tools(home) == set()
+
+
+def test_trust_can_be_taken_from_what_was_deleted_and_what_never_was_is_an_error(home: Home, clone: Path) -> None:
+    (clone / ".sayso" / "config.toml").unlink()
+    home.trust()
+    (clone / ".mcp.json").unlink()
+    assert home.run("trust", ".mcp.json", "--revoke").code == 0
+    assert ".mcp.json" not in home.run("trust", "--list", "--json").data[0]["files"]
+    gone = home.folder / "gone"
+    (gone / ".sayso" / "tools").mkdir(parents=True)
+    (gone / ".sayso" / "tools" / "deploy.json").write_text(json.dumps(TOOL))
+    trust(home.state, gone)
+    shutil.rmtree(gone)
+    assert str(gone) in home.run("trust", "--list").out
+    assert home.run("trust", str(gone), "--revoke").code == 0
+    assert [each["project"] for each in home.run("trust", "--list", "--json").data] == [str(clone)]
+    for words in ([], ["--show"], ["--revoke"]):
+        ran = home.run("trust", str(gone), *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"DIR|FILE: there is no file or folder {gone}. `sayso trust --list` shows what you trust." in ran.error
 
 
 def test_trust_ends_for_a_file_when_it_changes_and_for_all_when_it_is_revoked(home: Home, clone: Path) -> None:

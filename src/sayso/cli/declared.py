@@ -219,12 +219,6 @@ def _positive(word: str) -> int:
     return number
 
 
-def _existing(word: str) -> Path:
-    if not (path := Path(word)).exists():
-        raise ValueError(word)
-    return path
-
-
 def _file(word: str) -> Path:
     if not (path := Path(word)).is_file():
         raise ValueError(word)
@@ -262,6 +256,5 @@ def one_of(words: Sequence[str]) -> ValueKind:
 
 _ANY = ValueKind(str, str)
 PATH = ValueKind(Path, _in_click("Path", path_type=Path))
-EXISTING = ValueKind(_existing, _in_click("Path", path_type=Path, exists=True))
 FILE = ValueKind(_file, _in_click("Path", path_type=Path, exists=True, dir_okay=False))
 POSITIVE = ValueKind(_positive, _positive_in_click)

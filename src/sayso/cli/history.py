@@ -8,7 +8,7 @@ from sayso.asks.model import Ask, State
 from sayso.cli import declared
 from sayso.cli.asks_in_words import answer_lines, headline, noted_of, reason_of, short_place, status
 from sayso.cli.program import settings
-from sayso.cli.shared import project_name
+from sayso.cli.shared import project_asked_for
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
@@ -33,8 +33,10 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
       sayso history --limit 5
       sayso history --search postgres --json
     """
-    with open_desks(settings()) as desks:
-        asks = desks.asks.history(project=project_name(project), search=search, most=limit)
+    config = settings()
+    here = project_asked_for(config, project)
+    with open_desks(config) as desks:
+        asks = desks.asks.history(project=here, search=search, most=limit)
     if as_json:
         from sayso.dialects.asks_as_data import ask_data
 

@@ -12,7 +12,7 @@ from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, called, headline, short_place, status
 from sayso.cli.presence_words import say_absence
 from sayso.cli.program import settings
-from sayso.cli.shared import MOST_OPEN, project_name
+from sayso.cli.shared import MOST_OPEN, project_asked_for
 from sayso.cli.snoozed import say_snoozed, snoozed_data
 from sayso.cli.terminal import listed, put, put_json, put_lines, say, table
 from sayso.cli.texts import tr, translated
@@ -47,7 +47,8 @@ def run(
     watch: bool,
 ) -> None:
     """Print the open asks as the options say."""
-    config, here = settings(), project_name(project)
+    config = settings()
+    here = project_asked_for(config, project)
     is_read_by_a_program = bool(form) or line is not None
     limit = most or (_EVERY_ONE if is_read_by_a_program else PAGE)
     if form and line is not None:

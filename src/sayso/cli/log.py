@@ -14,7 +14,7 @@ from sayso.chain import LogEntry, LogKind
 from sayso.cli import declared
 from sayso.cli.asks_in_words import moment, place
 from sayso.cli.program import settings
-from sayso.cli.shared import project_name
+from sayso.cli.shared import project_asked_for
 from sayso.cli.terminal import bold, coloured, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
@@ -73,10 +73,10 @@ def command(since: str, project: Path | None, denied: bool, limit: int, as_json:
       sayso log stats
       sayso log verify
     """
-    with open_desks(settings()) as desks:
-        found = desks.log.outcomes(
-            since=_moment(since), project=project_name(project), only_refused=1 if denied else None, most=limit
-        )
+    config = settings()
+    here = project_asked_for(config, project)
+    with open_desks(config) as desks:
+        found = desks.log.outcomes(since=_moment(since), project=here, only_refused=1 if denied else None, most=limit)
     if as_json:
         put_json([outcome_data(outcome) for outcome in reversed(found)])
     elif found:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sayso.cli import declared
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.program import settings
-from sayso.cli.shared import SURFACE, project_name
+from sayso.cli.shared import SURFACE, project_asked_for
 from sayso.cli.terminal import has_colour, put, put_json, put_part, say, table, yellow
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
@@ -85,9 +85,10 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
     Example:
       sayso ops list --running
     """
+    here = project_asked_for(settings(), project)
     with open_reader() as reader:
         reader.desk.end_the_dead()
-        overview = reader.overview(project=project_name(project), most=limit)
+        overview = reader.overview(project=here, most=limit)
         shown = [*overview.under_way, *(() if running else overview.ended)][:limit]
         if as_json:
             from sayso.dialects.operation_replies import data
@@ -102,6 +103,8 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
             say(f"\n{see}    {stop}".rstrip())
         elif running:
             say(tr("No command is running."))
+        elif here:
+            say(tr("No command has been run in {project}.", project=short_place(here)))
         else:
             say(tr("No command has been run. Agents get them from tool files: sayso tools init git"))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from sayso.asks.model import Ask, Settler
 from sayso.cli.program import COMPLETES, settings
 from sayso.config import Config, system_user
-from sayso.errors import SaysoError
-from sayso.text import one_line
+from sayso.errors import InvalidInput, Problem, SaysoError
+from sayso.text import one_line, spelt_out
 
 if TYPE_CHECKING:
     import click
@@ -29,6 +29,31 @@ def settler(config: Config) -> Settler:
 def project_name(folder: Path | None) -> str | None:
     """A folder as asks name their project. No shell expands `--project=~/shop`."""
     return str(Path(os.path.expanduser(folder)).resolve()) if folder else None
+
+
+def project_asked_for(config: Config, folder: Path | None) -> str | None:
+    """The project that is to be looked at alone. Its folder may have been deleted since, or be on another machine: it
+    counts as long as anything of it is kept. Else its name has a slip in it, and must not pass for an empty project."""
+    project = project_name(folder)
+    if project is None or os.path.isdir(project) or _is_anything_kept_of(project, config):
+        return project
+    nowhere = f"there is no folder {spelt_out(project)} here, and nothing is kept of one. Correct it, or leave it out."
+    raise InvalidInput([Problem(path="--project", text=nowhere)])
+
+
+def _is_anything_kept_of(project: str, config: Config) -> bool:
+    from sayso.desks import open_desks
+
+    with open_desks(config) as desks:
+        commands = desks.reader.overview(project=project, most=1)
+        return bool(
+            desks.asks.inbox(project=project, most=1)
+            or desks.asks.history(project=project, most=1)
+            or desks.log.outcomes(project=project, most=1)
+            or commands.under_way
+            or commands.ended
+            or any(token.project == project for token in desks.accounts.tokens())
+        )
 
 
 def complete_id(

@@ -41,11 +41,16 @@ def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
     Example:
       sayso token add ci --project /srv/shop
     """
+    folder = project_name(project) or ""
     with open_desks(settings()) as desks:
         refuse_agents(desks, "make tokens for agents")
-        secret = desks.accounts.add_token(name, project=project_name(project) or "", user=user)
+        secret = desks.accounts.add_token(name, project=folder, user=user)
         with shown_or(lambda: desks.accounts.take_back_token(secret)):
             put_json({"name": name, "token": secret}) if as_json else put(secret)
+    if folder and not Path(folder).is_dir():
+        # The agent may be on another machine.
+        there = mark("There is no folder {folder} here: the token is for an agent that works in one elsewhere.")
+        say(tr(there, folder=one_line(folder, 400)))
     if as_json:
         return
     said = mark(

@@ -37,7 +37,7 @@ _MOST_FAULTS = 3
 
 
 @declared.reader("--list", "--show")
-@declared.argument("place", metavar="[DIR|FILE]", required=False, type=declared.EXISTING)
+@declared.argument("place", metavar="[DIR|FILE]", required=False, type=declared.PATH)
 @declared.option("--show", "only_show", is_flag=True, help="Only show what it brings, whole.")
 @declared.option("--digest", metavar="DIGEST", help="Trust what `--show --json` gave this digest, without a prompt.")
 @declared.option("--list", "list_all", is_flag=True, help="Show the projects that you trust.")
@@ -69,8 +69,7 @@ def command(
     if list_all:
         _list(config, as_json)
         return
-    file = place if place and place.is_file() else None
-    wish = TrustWish(config=config, project=place if place and file is None else config.project, file=file)
+    wish = _wish(config, place, may_be_gone=revoke)
     if revoke:
         _revoke(wish)
     elif only_show or (as_json and digest is None):
@@ -112,6 +111,19 @@ class TrustWish:
         known = trust.of(self.project).files if self.file else {}
         files = {**known, **trusted.files}
         trust.give(TrustedProject(folder=trusted.folder, files=files, since=trusted.since))
+
+
+def _wish(config: Config, place: Path | None, *, may_be_gone: bool) -> TrustWish:
+    """What is meant by DIR or FILE. What was deleted since can still be trusted no more: it may come back."""
+    if place is None or place.is_file():
+        return TrustWish(config=config, project=config.project, file=place)
+    if place.exists() or (may_be_gone and config.trust.of(place).files):
+        return TrustWish(config=config, project=place, file=None)
+    gone = TrustWish(config=config, project=config.project, file=place)
+    if may_be_gone and gone.name in config.trust.of(config.project).files:
+        return gone
+    nowhere = f"there is no file or folder {spelt_out(str(place))}. `sayso trust --list` shows what you trust."
+    raise InvalidInput([Problem(path="DIR|FILE", text=nowhere)])
 
 
 def _trust(wish: TrustWish, digest: str | None, as_json: bool) -> None:
