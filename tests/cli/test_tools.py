@@ -178,6 +178,45 @@ def test_a_wrong_argument_is_refused_before_anything_runs(home: Home) -> None:
         assert [*desk.under_way(), *desk.ended()] == []
 
 
+GONE = {"schema_version": 2, "description": "Not there.", "command": "no-such-program", "synchronous": True}
+
+
+@pytest.mark.parametrize("instructions", [{}, {"install_instructions": "buy one"}], ids=["", "with instructions"])
+def test_a_program_that_is_missing_is_told_in_the_same_words_whoever_has_looked_for_it(
+    home: Home, instructions: dict[str, str]
+) -> None:
+    check = {"availability_check": {"command": "no-such-program", "args": ["--version"]}}
+    told = set()
+    for more in ({}, check):
+        write_tool(home, {**GONE, "name": "gone", **instructions, **more})
+        ran = home.run("tools", "run", "gone")
+        assert (ran.code, ran.out) == (8, "")
+        told.add(ran.error)
+        assert home.run("tools", "run", "gone", "--json").code == 8
+    said = told.pop()
+    assert not told
+    assert said.startswith("Error: gone could not be started: 'no-such-program' was not found on PATH")
+    assert said.endswith("PATH. To install it: buy one" if instructions else "). Install it, or give its full path.")
+    german = home.run("tools", "run", "gone", LANG="de_DE.UTF-8")
+    assert german.err.startswith("Fehler: gone konnte nicht gestartet werden: 'no-such-program'")
+
+
+@pytest.mark.parametrize("checked", [False, True], ids=["", "though its check said so before"])
+def test_a_sequence_that_had_begun_has_failed_where_a_step_of_it_could_not_be_started(
+    home: Home, checked: bool
+) -> None:
+    check = {"availability_check": {"command": "no-such-program"}} if checked else {}
+    write_tool(home, {**GONE, "name": "gone", **check})
+    write_tool(home, {**GONE, "name": "there", "command": "true"})
+    for steps, code in ((["gone", "there"], 8), (["there", "gone"], 1)):
+        sequence = [{"tool": name, "subcommand": "default"} for name in steps]
+        write_tool(home, {**GONE, "name": "both", "command": "true", "sequence": sequence})
+        ran = home.run("tools", "run", "both")
+        assert ran.code == code
+        assert "gone, could not begin: gone could not be started: 'no-such-program' was not found on PATH" in ran.err
+        assert ("The 1 after it were not run." in ran.err) == (code == 8)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "closed"])
 def test_what_a_tool_writes_is_printed_as_it_comes_and_interrupting_it_ends_every_process(
     home: Home, number: signal.Signals

@@ -18,7 +18,8 @@ from sayso.cli.texts import tr, translated
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.dialects.ahma import catalog_here
-from sayso.dialects.operation_replies import data, headline
+from sayso.dialects.operation_replies import data, direct_headline, headline
+from sayso.errors import ToolUnavailable
 from sayso.notify import Notifier
 from sayso.operations.approval import Approvals
 from sayso.operations.job import Job
@@ -34,7 +35,8 @@ SHOWN_BYTES = 1 << 16
 
 
 def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_json: bool) -> int:
-    """Run it and print how it ended. The exit code: 0 when it went well, 130 when it was interrupted, else 1."""
+    """Run it and print how it ended. The exit code: 0 when it went well, 130 when it was interrupted, else 1; a
+    ToolUnavailable where it could not be started."""
     with open_desks(config) as desks:
         output = CommandOutput(desks.reader)
         try:
@@ -44,12 +46,17 @@ def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_
                 output.print_new()
             say(tr("Interrupted; nothing of the command runs any more."))
             return 130
+        never_began = ended.status is not None and ended.status.reason == "spawn_failed"
         if as_json:
             put_json(data(desks.reader.report(ended, SHOWN_BYTES)))
         else:
             output.print_new()
             output.end_line()
+            if never_began:
+                raise ToolUnavailable(direct_headline(ended))
             say(printable(translated(headline(ended))))
+    if never_began:
+        return ToolUnavailable.exit_code
     return 0 if ended.state is OperationState.COMPLETED else 1
 
 

@@ -9,7 +9,7 @@ from sayso.clock import now_ms
 from sayso.dialects.dialect import ToolReply
 from sayso.dialects.operations_as_data import found_data, piece_data
 from sayso.errors import InvalidInput
-from sayso.operations.operation import Operation, OperationState
+from sayso.operations.operation import Operation, OperationState, not_started
 from sayso.operations.report import Report
 from sayso.running.excerpt import Excerpt
 from sayso.running.folder import Status
@@ -64,8 +64,8 @@ def direct_result(report: Report) -> ToolReply:
     for name in ("id", "started_at", "ended_at", "steps"):
         told.pop(name, None)
     if operation.state is not OperationState.COMPLETED:
-        text = f"{_direct_headline(operation)}\n\n{_printed(report)}".rstrip()
-        return ToolReply(text=text, data={**told, "message": _direct_headline(operation)}, is_error=True)
+        text = f"{direct_headline(operation)}\n\n{_printed(report)}".rstrip()
+        return ToolReply(text=text, data={**told, "message": direct_headline(operation)}, is_error=True)
     quiet = not report.stderr.head and not report.steps
     only = _stream(report, report.stdout, "stdout") if quiet else _printed(report)
     return ToolReply(text=only or f"{operation.tool} succeeded and printed nothing.", data=told)
@@ -162,7 +162,8 @@ def data(report: Report) -> dict[str, Any]:
     return told
 
 
-def _direct_headline(operation: Operation) -> str:
+def direct_headline(operation: Operation) -> str:
+    """The same for whoever waited for it, and needs no id."""
     return f"{operation.tool} {how(operation)}"
 
 
@@ -187,6 +188,8 @@ def how(operation: Operation) -> str:
             return f"timed out: it was stopped when its time limit{limit} was over.{told}"
         case OperationState.LOST:
             return f"was lost.{told}"
+    if status.reason == "spawn_failed":
+        return not_started(status.text)
     name = f" ({status.signal_name})" if status.signal_name else ""
     ended = f" with {status.ended_with}{name}" if status.ended_with else ""
     return f"failed{ended} after {seconds}.{told}"
@@ -221,7 +224,7 @@ def _line(operation: Operation) -> str:
 
 def _printed(report: Report) -> str:
     """What it printed, stream by stream or step by step."""
-    parts = [f"{_direct_headline(step.operation)}\n{_printed(step)}".rstrip() for step in report.steps]
+    parts = [f"{direct_headline(step.operation)}\n{_printed(step)}".rstrip() for step in report.steps]
     for name, excerpt in (("stdout", report.stdout), ("stderr", report.stderr)):
         if excerpt.head or excerpt.left_out:
             parts.append(f"{name}:\n{_stream(report, excerpt, name)}")

@@ -112,6 +112,11 @@ class Operation(NewOperation, DetachedProcess):
         return (self.ended_at or now) - (self.started_at or self.created_at)
 
 
+def not_started(why: str) -> str:
+    """That a command could not be started, as the rest of a sentence about it; the same wherever that is found out."""
+    return f"could not be started: {why.removeprefix('command: ')}"
+
+
 def state_after(status: Status, operation: Operation) -> OperationState:
     """Where an operation stands that has ended so."""
     match status.reason:

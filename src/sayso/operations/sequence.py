@@ -12,7 +12,7 @@ from sayso.bridge import Patience
 from sayso.errors import SaysoError
 from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
-from sayso.operations.operation import NewOperation, Operation, OperationState
+from sayso.operations.operation import NewOperation, Operation, OperationState, not_started
 from sayso.operations.order import Order
 from sayso.records import replace
 from sayso.running.folder import Reason, Status
@@ -61,7 +61,7 @@ class Sequence:
             try:
                 ended = await self._step(number, step, left)
             except SaysoError as error:
-                return self._ended("spawn_failed", f"{self._name(number)} could not begin: {error}")
+                return self._not_begun(number, str(error))
             if ended.state is not OperationState.COMPLETED:
                 return self._failed(number, ended)
         return Status(reason="exit", exit_code=0, text=f"All {len(self._steps)} steps are done.")
@@ -119,12 +119,22 @@ class Sequence:
     def _left(self) -> float | None:
         return None if self._deadline is None else self._deadline - time.monotonic()
 
+    def _not_begun(self, number: int, why: str) -> Status:
+        """The end with a step that could not be started. Once there was one before it, the sequence itself was."""
+        text = f"{self._name(number)} could not begin: {why}{self._rest(number)}"
+        return self._ended("spawn_failed" if number == 1 else "exit", text)
+
     def _failed(self, number: int, step: Operation) -> Status:
-        rest = len(self._steps) - number
-        after = f" The {rest} after it were not run." if rest else ""
+        if step.status and step.status.reason == "spawn_failed":
+            return self._not_begun(number, f"{step.tool} {not_started(step.status.text)}")
         code = step.status.exit_code if step.status else None
-        text = f"{self._name(number)} {step.state.replace('_', ' ')}.{after}"
+        text = f"{self._name(number)} {step.state.replace('_', ' ')}.{self._rest(number)}"
         return self._ended(_REASONS.get(step.state, "exit"), text, code or None)
+
+    def _rest(self, number: int) -> str:
+        """What becomes of the steps after this one."""
+        rest = len(self._steps) - number
+        return f" The {rest} after it were not run." if rest else ""
 
     def _name(self, number: int) -> str:
         step = self._steps[number - 1]

@@ -15,7 +15,7 @@ from typing import Any
 
 from sayso.config import Config
 from sayso.errors import SaysoError, ToolUnavailable
-from sayso.operations.operation import BEFORE, Operation
+from sayso.operations.operation import BEFORE, Operation, not_started
 from sayso.operations.order import Order
 from sayso.operations.wanted_action import place_among_first
 from sayso.permissions.action import Action
@@ -62,13 +62,16 @@ class Starter:
 
     def check(self, order: Order, allowed: Action | None) -> Status | None:
         """See whether the program of the tool is there; a ToolUnavailable says how to install it. Where somebody had to
-        allow that, a status says why it is not what they allowed."""
+        allow that, there is an operation by now: a status says why it does not begin."""
         for probe in self.checks(order):
             status = self._run_probe(probe, order, allowed)
             if status.refused:
                 return status
             if status.reason != "exit" or status.exit_code not in probe.success_exit_codes:
-                raise ToolUnavailable(_unavailable(order.tool.leaf, probe, status))
+                why = _missing(order.tool.leaf, probe, status)
+                if allowed:
+                    return Status(reason="spawn_failed", text=why)
+                raise ToolUnavailable(f"{order.tool.leaf.name} {not_started(why)}")
             self._there.add((probe, order.project))
         return None
 
@@ -177,17 +180,20 @@ def _failed(error: Exception) -> Future[Status]:
     return ended
 
 
-def install_hint(leaf: Leaf) -> str:
+def with_install_hint(why: str, leaf: Leaf) -> str:
+    """Why a program cannot be started, and how to get it where its tool file says that."""
     told = leaf.settings.install_instructions
-    return f" To install it: {told}" if told else ""
+    return f"{in_short(why)} To install it: {told}" if told else why
 
 
-def _unavailable(leaf: Leaf, probe: Probe, status: Status) -> str:
+def _missing(leaf: Leaf, probe: Probe, status: Status) -> str:
+    """What a check has found out that did not go well."""
+    check = f"`{shlex.join(probe.argv)}`"
     match status.reason:
         case "exit":
-            how = f"ended with {status.ended_with}"
+            why = f"{check} ended with {status.ended_with}."
         case "timed_out":
-            how = f"took more than {PROBE_SECONDS:.0f} s"
+            why = f"{check} took more than {PROBE_SECONDS:.0f} s."
         case _:
-            how = f"could not run: {in_short(status.text) if leaf.settings.install_instructions else status.text}"
-    return f"{leaf.name} is not available here: `{shlex.join(probe.argv)}` {how.rstrip('.')}.{install_hint(leaf)}"
+            why = status.text
+    return with_install_hint(why, leaf)

@@ -26,7 +26,7 @@ from sayso.operations.lock_queues import LockQueues
 from sayso.operations.operation import TO_BE_ASKED, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
-from sayso.operations.starter import Starter, install_hint
+from sayso.operations.starter import Starter, with_install_hint
 from sayso.operations.wanted_action import WantedActions
 from sayso.permissions.verdict import AllowedAction
 from sayso.records import record, replace
@@ -364,7 +364,7 @@ class OperationSupervisor:
         if status.reason == "exit" and status.exit_code not in operation.success_exit_codes:
             return self._starter.explained(status, order, command, operation.folder, self.excerpts)
         if status.reason == "spawn_failed" and status.started_at:  # its runner has looked for the program
-            return replace(status, text=status.text + install_hint(order.tool.leaf))
+            return replace(status, text=with_install_hint(status.text, order.tool.leaf))
         return status
 
     async def _check(self, job: Job, order: Order, allowed: AllowedAction) -> Status | None:

@@ -415,7 +415,7 @@ def test_nothing_of_a_tool_file_runs_before_a_person_has_allowed_it(place: Place
             person.answer(ask, answer)
             result = call.result(WAIT)
             assert result.is_error
-            assert ("is not available here" in text_of(result)) == (answer == "Yes")
+            assert ("could not be started: `bash -c" in text_of(result)) == (answer == "Yes")
             assert ran.exists() == (answer == "Yes")
             ran.unlink(missing_ok=True)
         (place.project / "there").touch()

@@ -329,7 +329,7 @@ def test_a_command_that_cannot_be_started_is_an_error_with_the_way_to_install_it
         for tool, hint in (("nope", " To install it: buy one"), ("now", "")):
             result = one.do(tool)
             assert result.is_error
-            assert "command: 'no-such-program' was not found on PATH" in text_of(result)
+            assert " could not be started: 'no-such-program' was not found on PATH" in text_of(result)
             assert hint in text_of(result)
 
 
@@ -350,7 +350,7 @@ def test_a_probe_runs_at_the_first_call_and_says_how_to_install_what_is_missing(
         assert not log.exists()
         missing = one.do("gadget_go")
         assert missing.is_error
-        assert "gadget_go is not available here" in text_of(missing)
+        assert "gadget_go could not be started: `bash -c" in text_of(missing)
         assert "To install it: Get it from the shop." in text_of(missing)
         there.touch()
         assert text_of(one.do("gadget_go")) == "go"
