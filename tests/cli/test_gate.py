@@ -327,8 +327,11 @@ def test_who_knew_the_rule_that_asks_is_not_asked_by_it_again_in_that_session(ho
     with waiting(home) as gate:
         gate.allow(AllowScope.SESSION)
         assert gate.decision() == {"behavior": "allow"}
-    again = started(home, prompt(home))
-    assert json.loads(again.communicate(timeout=SECONDS)[0])["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+    for _ in ("while it asks", "once it is gone"):
+        again = started(home, prompt(home))
+        told = json.loads(again.communicate(timeout=SECONDS)[0])
+        assert told["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+        rules.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("effect", ["allow", "deny"])

@@ -135,7 +135,7 @@ class Permits:
             return GuardOutcome(refusal=ruled.denied)
         if ruled.allowed:
             return GuardOutcome(digest=action.digest, ask=ruled.allowed.ask)
-        before = self._allowed.find(asker.session, action.digest, ruled.asked_by)
+        before = self._allowed.find(asker.session, action.digest, (), asked_by=ruled.asked_by)
         if before and ruled.accepts_earlier_yes:
             await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=before), asker)
             return GuardOutcome(digest=action.digest, ask=before)
@@ -169,7 +169,7 @@ class Permits:
             raise
         outcome = _outcome_in(ask, action)
         if outcome.digest and approve.is_for_the_rest(ask):
-            self._allowed.keep(new.asker.session, outcome.digest, asked_by(ask), ask.id)
+            self._allowed.keep(new.asker.session, outcome.digest, (), ask.id, knowing=asked_by(ask))
         return outcome
 
     async def _ended(self, held: Held, waiting: Waiting, limit: float | None) -> Ask | None:

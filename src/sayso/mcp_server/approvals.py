@@ -92,7 +92,7 @@ class ApproveCalls:
             return result(dialect.deny(ruled.denied))
         if ruled.allowed:
             return result(dialect.allow(permission.given))
-        before = self._allowed.find(asker.session, action.digest, (asker.run, ruled.asked_by))
+        before = self._allowed.find(asker.session, action.digest, asker.run, asked_by=ruled.asked_by)
         if before and ruled.accepts_earlier_yes and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
             again = AllowedAction(action=action, ask=before)
@@ -115,8 +115,7 @@ class ApproveCalls:
             await waiting.release(held, CALL_ENDED)
             raise
         if not changed and dialect.is_for_the_rest(ask) and ask.outcome:
-            terms = asker.run, asked_by(ask)
-            self._allowed.keep(asker.session, ask.outcome.digest, terms, ask.id)
+            self._allowed.keep(asker.session, ask.outcome.digest, asker.run, ask.id, knowing=asked_by(ask))
         self._backend.note_delivery(ctx, held)
         return result(dialect.decision(ask, changed))
 

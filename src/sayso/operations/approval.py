@@ -56,9 +56,9 @@ class WantedApproval:
     @cached_property
     def terms(self) -> Hashable:
         """What a yes for the tool holds on to: its words find the same programs, and neither those nor its tool files
-        are touched; and no other rule asks. Looked at once, when it is first needed."""
+        are touched. Looked at once, when it is first needed."""
         files = [(path, content, *touched(path)) for path, content in tool_files(self.action)]
-        return tuple(files), tuple(programs(self.action)), self.ruled.asked_by
+        return tuple(files), tuple(programs(self.action))
 
 
 @record
@@ -92,7 +92,8 @@ class Approvals:
             return SaySo(ask=wanted.ruled.allowed.ask, shown=True)
         if wanted.scope is not AllowScope.TOOL:
             return SaySo()
-        return SaySo(ask=self._given.find(wanted.session, wanted.tool.name, wanted.terms))
+        what = wanted.session, wanted.tool.name, wanted.terms
+        return SaySo(ask=self._given.find(*what, asked_by=wanted.ruled.asked_by))
 
     def wanted(self, tool: CommandTool, asker: Asker, action: Callable[[], Action]) -> WantedApproval | None:
         """What somebody has to agree to before the tool is run; None where nobody need."""
@@ -121,7 +122,8 @@ class Approvals:
                 return SaySo(refused=CANCELLED)
             said = await self._ask(wanted, dropped, asked, why)
             if not said.refused:
-                self._given.keep(wanted.session, wanted.tool.name, wanted.terms, said.ask)
+                what = wanted.session, wanted.tool.name, wanted.terms
+                self._given.keep(*what, said.ask, knowing=wanted.ruled.asked_by)
             return said
 
     async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked, why: Callable[[], str]) -> SaySo:

@@ -103,6 +103,25 @@ def test_a_rule_that_asks_since_then_counts_more_than_what_was_allowed_for_the_r
             person.wait_until_unattended(ask)
 
 
+def test_a_rule_that_asked_and_is_removed_asks_for_nothing_that_was_allowed_for_the_rest_of_the_session(
+    site: GuardedPlace, person: Person
+) -> None:
+    rules = site.home / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nask = ["mcp__plain__write"]\n')
+    with site.guarded(person) as pipe:
+        call = begin_write(pipe)
+        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
+        pipe.response(call)
+        rules.unlink()
+        assert not pipe.response(begin_write(pipe))["result"].get("isError")
+        rules.write_text('[[rule]]\nask = ["mcp__plain"]\n')
+        again = begin_write(pipe)
+        ask, _ = wanted(person, "write")
+        pipe.cancel(again)
+        person.wait_until_unattended(ask)
+
+
 def test_an_allow_for_the_session_does_not_stand_in_for_several_people(site: GuardedPlace, person: Person) -> None:
     rules = site.home / ".config" / "sayso" / "rules.toml"
     rules.parent.mkdir(parents=True)

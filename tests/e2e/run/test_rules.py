@@ -145,6 +145,23 @@ def test_rules_hold_for_tools_of_tool_files_and_the_runner_still_compares(place:
     assert not (place.project / "denied").exists()
 
 
+def test_a_yes_for_a_tool_stands_when_a_rule_that_asked_is_gone_and_not_when_another_asks(place: Place) -> None:
+    waited_for(place, approve="once")
+    asks = '[[rule]]\nask = ["fg"]\n'
+    write_rules(place, asks)
+    with worker(place) as one, place.person() as person:
+        call = one.call("fg", {"script": "echo first"})
+        person.answer(person.wait_for_ask(lambda ask: "first" in str(ask.wanted)), "Yes")
+        assert data_of(call.result(120))["stdout"] == "first\n"
+        for rules in (asks, '[[rule]]\nask = ["other"]\n'):
+            write_rules(place, rules)
+            assert data_of(one.do("fg", script="echo again"))["stdout"] == "again\n"
+        write_rules(place, '[[rule]]\nask = ["fg(bash *)"]\n')
+        call = one.call("fg", {"script": "echo third"})
+        person.answer(person.wait_for_ask(lambda ask: "third" in str(ask.wanted)), "No")
+        assert "third" not in data_of(call.result(120)).get("stdout", "")
+
+
 @pytest.fixture
 def place() -> Any:
     with new_place(command_grace="200ms") as place:
