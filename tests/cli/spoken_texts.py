@@ -23,7 +23,7 @@ from sayso.cli.lazy_group import load
 from sayso.cli.lazy_group import sayso as program
 from sayso.dialects.approve import ALLOW, ALWAYS, DENY
 from sayso.install.part import Done
-from sayso.operations.operation import OperationState
+from sayso.operations import words as operation_words
 from sayso.permissions import log_words, quorum_words
 from sayso.permissions.parts import PartName
 from sayso.permissions.verdict import ALLOWED_AS_EDITED, Decision
@@ -128,7 +128,7 @@ def longest_piece(template: str) -> str:
 
 def words() -> set[str]:
     """Words of the domain that are shown as they are."""
-    kinds = (State, Listening, Done, OperationState, TrustStanding, Used, Decision, PartName)
+    kinds = (State, Listening, Done, TrustStanding, Used, Decision, PartName)
     logged = {
         *log_words.WHAT.values(),
         ALLOWED_AS_EDITED,
@@ -137,6 +137,9 @@ def words() -> set[str]:
         log_words.HANDED_OVER,
         log_words.NOT_RUN,
         *quorum_words.TEXTS,
+        *operation_words.STATES.values(),
+        operation_words.STOPPING,
+        operation_words.AWAITS_SAY_SO,
     }
     options = {text for each in (ALLOW, DENY, ALWAYS) for text in (each.label, each.description) if text}
     members = {member.value.replace("_", " ") for kind in kinds for member in kind}

@@ -409,7 +409,7 @@ def test_the_list_says_which_tools_need_a_say_so_and_a_command_that_waits_for_on
     try:
         home.wait_for_ask()
         waiting = home.run("ops", "list")
-        assert "needs say-so" in waiting.out
+        assert "waits for your say-so" in waiting.out
         assert "queued" not in waiting.out
         short = waiting.out.splitlines()[1].split()[0]
         deadline = time.monotonic() + SECONDS

@@ -19,6 +19,7 @@ from sayso.desks import open_desks
 from sayso.errors import SaysoError
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.reader import OperationReader
+from sayso.operations.words import standing
 from sayso.running.capture import STREAMS
 from sayso.text import age, one_line, printable
 
@@ -97,7 +98,7 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
         elif shown:
             put(table(HEADER, [_row(operation, reader.words(operation)) for operation in shown]))
             if waiting := [operation for operation in shown if operation.awaits_say_so]:
-                say(f"\n{_needs_say_so(waiting[0])}")
+                say(f"\n{_how_to_allow(waiting[0])}")
             see = tr("See one: sayso ops show {id}", id=shown[0].id[:8])
             stop = "" if shown[0].state.ended else tr("Stop one: sayso ops cancel {id}", id=shown[0].id[:8])
             say(f"\n{see}    {stop}".rstrip())
@@ -169,7 +170,7 @@ def cancel(operation_id: str) -> None:
     with open_reader() as reader:
         operation = reader.find(operation_id)
         if operation.state.ended:
-            say(tr("It had ended already: {state}.", state=translated(operation.state)))
+            say(tr("It had ended already: {state}.", state=translated(standing(operation))))
             return
         operation = reader.cancel(operation, f"{settings().person} on the {SURFACE}")
         for seen in reader.watch(operation, streams=()):
@@ -253,8 +254,8 @@ def _gap(skipped: int) -> str:
     return tr("\n[{n} bytes were not kept]\n", n=f"{skipped:,}") if skipped else ""
 
 
-def _needs_say_so(operation: Operation) -> str:
-    said = tr("needs say-so: it runs when a person allows it.")
+def _how_to_allow(operation: Operation) -> str:
+    said = tr("waits for your say-so: it runs when a person allows it.")
     asked = operation.permission[:8]
     return f"{said} {tr('Decide it: sayso allow {id}', id=asked)}" if asked else said
 
@@ -263,7 +264,7 @@ def _facts(operation: Operation, words: str) -> dict[str, str]:
     client, project = one_line(operation.asker.client) or "-", short_place(operation.asker.project) or "-"
     return {
         tr("Tool"): one_line(operation.tool),
-        **({tr("State"): _needs_say_so(operation)} if operation.awaits_say_so else {}),
+        **({tr("State"): _how_to_allow(operation)} if operation.awaits_say_so else {}),
         tr("From"): tr("{client}, in {project}", client=client, project=project),
         tr("Command"): one_line(words, 400) or tr("a sequence"),
         tr("In"): short_place(operation.cwd),
@@ -287,7 +288,7 @@ def _row(operation: Operation, words: str) -> tuple[str, ...]:
     return (
         operation.id[:8],
         translated(age(now_ms() - operation.created_at)),
-        tr("needs say-so") if operation.awaits_say_so else translated(operation.state.replace("_", " ")),
+        translated(standing(operation)),
         one_line(operation.tool, 30),
         one_line(operation.asker.client, 20) or "-",
         short_place(operation.asker.project) or "-",

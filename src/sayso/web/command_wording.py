@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from sayso.operations import words
 from sayso.operations.operation import Operation, OperationState
 from sayso.text import one_line
 from sayso.web.wording import Standing
 
-_STANDINGS = {
-    OperationState.QUEUED: Standing(word="Queued", tone="quiet"),
-    OperationState.RUNNING: Standing(word="Running", tone="waiting"),
-    OperationState.COMPLETED: Standing(word="Succeeded", tone="done"),
-    OperationState.FAILED: Standing(word="Failed", tone="refused"),
-    OperationState.CANCELLED: Standing(word="Stopped", tone="quiet"),
-    OperationState.TIMED_OUT: Standing(word="Timed out", tone="late"),
-    OperationState.LOST: Standing(word="Lost", tone="refused"),
+_TONES = {
+    words.AWAITS_SAY_SO: "late",
+    words.STOPPING: "late",
+    words.STATES[OperationState.QUEUED]: "quiet",
+    words.STATES[OperationState.RUNNING]: "waiting",
+    words.STATES[OperationState.COMPLETED]: "done",
+    words.STATES[OperationState.FAILED]: "refused",
+    words.STATES[OperationState.CANCELLED]: "quiet",
+    words.STATES[OperationState.TIMED_OUT]: "late",
+    words.STATES[OperationState.LOST]: "refused",
 }
 
 
 def standing(operation: Operation) -> Standing:
-    if operation.stopping:
-        return Standing(word="Stopping", tone="late")
-    if operation.awaits_say_so:
-        return Standing(word="Waits for your say-so", tone="late")
-    return _STANDINGS[operation.state]
+    word = words.standing(operation)
+    return Standing(word=word.capitalize(), tone=_TONES[word])
 
 
 def ending(operation: Operation) -> str:
@@ -44,7 +44,7 @@ def whereabouts(operation: Operation) -> list[tuple[str, str]]:
         "Machine": operation.host,
         "Lock": operation.lock or "",
         "Time limit": f"{operation.timeout_seconds:g} seconds" if operation.timeout_seconds else "",
-        "Stopped by": operation.cancelled_by,
+        "Cancelled by": operation.cancelled_by,
         "Operation": operation.id,
     }
     return [(name, one_line(value, 300)) for name, value in known.items() if value]
