@@ -110,6 +110,33 @@ def test_a_ready_made_file_is_written_once_and_gives_its_tools(home: Home) -> No
         jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
 
 
+@pytest.mark.parametrize("whose", ["the person's", "the project's"])
+def test_a_ready_made_file_whose_tools_are_there_already_under_another_name_is_left_out(home: Home, whose: str) -> None:
+    mine = write_tool(home, {**SLEEPER, "name": "git", "command": "git"}).rename(home.folder / "my-git.json")
+    tools = (
+        home.folder / ".config" / "sayso" / "tools" if whose == "the person's" else home.project / ".sayso" / "tools"
+    )
+    tools.mkdir(parents=True, exist_ok=True)
+    mine.replace(tools / "my-git.json")
+    written = home.project / ".sayso" / "tools" / "git.json"
+    if whose == "the project's":
+        ran = home.run("tools", "init", "git")
+        assert written.exists(), "what nobody has trusted has no tools"
+        written.unlink()
+        home.trust()
+    ran = home.run("tools", "init", "git", "cargo")
+    assert ran.code == 0
+    assert f"{written} was not written: {tools / 'my-git.json'} has git already" in ran.err
+    assert "rename or remove the other one first, or add --anyway" in ran.err
+    assert not written.exists()
+    assert written.with_name("cargo.json").exists()
+    assert home.run("tools", "validate").code == 0
+    assert home.run("tools", "init", "git", "--anyway").code == 0
+    assert written.exists()
+    for_all = home.run("tools", "init", "git", "--user").err
+    assert ("was not written" in for_all) == (whose == "the person's")
+
+
 def test_an_unknown_ready_made_file_is_refused_with_those_there_are(home: Home) -> None:
     ran = home.run("tools", "init", "gti")
     assert ran.code == 3

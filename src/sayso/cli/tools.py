@@ -117,8 +117,11 @@ def _complete_ready(
 @command.command()
 @declared.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_complete_ready)
 @declared.option("--user", "for_user", is_flag=True, help="For all your projects instead of this one.")
-def init(names: tuple[str, ...], for_user: bool) -> None:
+@declared.option("--anyway", is_flag=True, help="Also where another file has such a tool already.")
+def init(names: tuple[str, ...], for_user: bool, anyway: bool) -> None:
     """Write ready-made tool files into this project. Without a name: say which there are.
+
+    One whose tools another of your files has already is left out.
 
     \b
     Example:
@@ -136,7 +139,14 @@ def init(names: tuple[str, ...], for_user: bool) -> None:
     config = settings()
     folder = config.user_tools_dir if for_user else check_inside(config.project_tools_dir, config.project)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    written = {file: data for name in names if (data := _write_new(file := folder / f"{name}.json", ready[name]))}
+    there = {} if anyway else _files_by_name(config, [folder] if for_user else catalog_here(config).directories())
+    written: dict[Path, bytes] = {}
+    for name in names:
+        file, like = folder / f"{name}.json", ready[name]
+        if not file.exists() and (taken := there.keys() & _names_in(like)):
+            _say_there_already(file, first := min(taken), there[first])
+        elif data := _write_new(file, like):
+            written[file] = data
     if written and not for_user:
         from sayso.cli.trusting import trust_written  # only reading needs none of it
 
@@ -204,6 +214,33 @@ def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...],
         return len(list(path.glob("*.json"))), loaded.faults, ()
     found = load_file(path, reserved=reserved)
     return 1, () if isinstance(found, ToolFile) else found, ()
+
+
+def _files_by_name(config: Config, folders: Sequence[Path]) -> dict[str, Path]:
+    """The names that the files in these folders have taken, also where they are switched off; but not what a project
+    brings that nobody has trusted."""
+    trusted = config.trust.of(config.project)
+
+    def may_use(file: Path, content: bytes) -> bool:
+        return not config.is_of_project(file.parent) or trusted.trusts(file, content)
+
+    found = load_dir(folders, may_use=may_use)
+    files = [tool.file for tool in (*found.tools, *found.hidden) if tool.file]
+    return {name: file for file in files for name in _names_in(file)}
+
+
+def _names_in(file: Path) -> set[str]:
+    """That of the file itself, and those of its tools: no two files may have one of them."""
+    found = load_file(file)
+    return {found.name, *(leaf.name for leaf in leaves(found))} if isinstance(found, ToolFile) else set()
+
+
+def _say_there_already(file: Path, name: str, other: Path) -> None:
+    said = mark(
+        "{file} was not written: {other} has {name} already, and only one of them would be used. "
+        "To get it all the same, rename or remove the other one first, or add --anyway."
+    )
+    say(tr(said, file=spelt_out(str(file)), other=spelt_out(str(other)), name=name))
 
 
 def _write_new(file: Path, like: Path) -> bytes:
