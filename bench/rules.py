@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from sayso.rules.book import Circumstances, RuleBook
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.uses import Ground, use_of
 

@@ -22,16 +22,16 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import NewAsk
 from sayso.records import replace
 from sayso.store.sqlite import SqliteStore
-from sayso.store.turns import Turns
+from sayso.store.write_queue import WriteQueue
 
 MEAN_PAUSE = 0.002
 WAYS = ("as SQLite waits", "Sayso")
 
 
-class NoTurns(Turns):
+class NoQueue(WriteQueue):
     """Leaves it to SQLite who writes next."""
 
-    def one(self) -> nullcontext[None]:  # type: ignore[override]
+    def turn(self) -> nullcontext[None]:  # type: ignore[override]
         return nullcontext()
 
 
@@ -41,7 +41,7 @@ def write(folder: Path, way: str, name: int, seconds: float, told: multiprocessi
     chance = random.Random(name)
     with closing(SqliteStore(folder / "sayso.db")) as store:
         if way == WAYS[0]:
-            store._turns = NoTurns(folder)
+            store._queue = NoQueue(folder)
         desk, asker = AskDesk(store, most_open=1_000_000), replace(AGENT, session=f"session {name}")
         until = time.monotonic() + seconds
         while time.monotonic() < until:

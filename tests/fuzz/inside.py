@@ -28,7 +28,7 @@ from sayso.errors import InvalidInput
 from sayso.gates.client import GateVerdict
 from sayso.gates.prompts import asked
 from sayso.jsontext import Strict, read_json
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.toolfiles import toolfile
 from sayso.toolfiles.argv import build_argv

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.e2e.stdio.harness import Place, new_place
 from tests.fuzz import early, inside, junk, stdio, web
 
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.reading import read_rules
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)

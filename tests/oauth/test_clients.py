@@ -17,9 +17,9 @@ from hypothesis import given as given_any
 from tests.push.service import certificate_file
 
 from sayso.errors import SignInRefused
+from sayso.oauth.addresses import OAuthAddress, address_of
 from sayso.oauth.clients import OAuthClient, can_be_returned_to, source_of
 from sayso.oauth.documents import LONGEST, ClientDocuments
-from sayso.oauth.places import OAuthPlace, place_of
 from sayso.public_hosts import Reach, is_public
 from sayso.records import replace
 
@@ -103,7 +103,7 @@ def test_what_stands_in_a_content_policy_names_one_source_and_no_more(text: str)
 )
 def test_agents_sign_in_over_tls_and_on_the_machine_itself(host: str, scheme: str, web_url: str, issuer: str) -> None:
     scope = {"type": "http", "scheme": scheme, "headers": [(b"host", host.encode())]}
-    assert place_of(scope, web_url) == (OAuthPlace(issuer) if issuer else None)
+    assert address_of(scope, web_url) == (OAuthAddress(issuer) if issuer else None)
 
 
 @dataclass

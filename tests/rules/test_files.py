@@ -22,7 +22,7 @@ from sayso.permissions.rules_here import Rules
 from sayso.rules.book import Circumstances, RuleBook
 from sayso.rules.files import RuleFiles
 from sayso.rules.judge import FAILED, RuleJudge
-from sayso.rules.places import RuleLevel, projects_around
+from sayso.rules.levels import RuleLevel, projects_around
 from sayso.rules.rule import Approvers, Effect
 from sayso.rules.uses import Ground, example, use_of
 from sayso.store.sqlite import SqliteStore
@@ -207,7 +207,7 @@ assert not rules.may_be_strict(asker)
 print([name for name in sys.modules if name.startswith(("sayso.rules.", "tree_sitter", "tomllib"))])
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert done.stdout == "['sayso.rules.places']\n"
+    assert done.stdout == "['sayso.rules.levels']\n"
 
 
 # Projects in projects
@@ -275,6 +275,6 @@ def test_rules_that_somebody_else_has_put_around_a_project_are_nobodys(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = nested(config, '[[rule]]\ndeny = ["a"]')
-    monkeypatch.setattr("sayso.rules.places.os.geteuid", lambda: 4_321)
-    monkeypatch.setattr("sayso.rules.places._ROOT", 4_322)
+    monkeypatch.setattr("sayso.rules.levels.os.geteuid", lambda: 4_321)
+    monkeypatch.setattr("sayso.rules.levels._ROOT", 4_322)
     assert projects_around(inner) == ()

@@ -12,7 +12,7 @@ import pytest
 
 from sayso.rules.book import Circumstances, RuleBook
 from sayso.rules.importing import imported
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Effect
 from sayso.rules.uses import Ground, example, use_of

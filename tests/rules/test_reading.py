@@ -14,7 +14,7 @@ from sayso.brought import FILES_OF_AGENTS, OF_AGENTS
 from sayso.config import Config
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.judge import RuleJudge, sandbox_of
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.protected import PROTECTED, PROTECTED_NAMES
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Approvers, Effect, RulesFile

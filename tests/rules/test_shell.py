@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sayso.rules.book import Circumstances, RuleBook
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Effect
 from sayso.rules.uses import Ground, use_of

@@ -18,7 +18,7 @@ from sayso.errors import InvalidInput, Problem
 from sayso.records import asdict
 from sayso.rules.book import RuleBook, Ruling
 from sayso.rules.files import RuleFiles
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile, When, written_rule
 from sayso.text import iso_time, one_line, quoted, spelt_out
 

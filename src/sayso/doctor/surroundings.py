@@ -15,7 +15,7 @@ from sayso.brought import brought
 from sayso.config import NETWORKS, Config
 from sayso.dialects.ahma import catalog_here
 from sayso.doctor.finding import Finding, fault, note, ok, warning
-from sayso.rules.places import are_there_rules
+from sayso.rules.levels import are_there_rules
 from sayso.running.sandbox import NO_SANDBOX, why_not
 from sayso.text import counted, one_line, spelt_out
 from sayso.web_addresses import running

@@ -181,7 +181,7 @@ def _tell_beside(config: Config, *about: str) -> None:
 
     chosen = config.notify_command or config.notify_url or config.notify_apprise
     if chosen or (config.notify_desktop and desktop.is_there()):
-        words = [sys.executable, "-P", "-m", "sayso.gates.telling", *about]
+        words = [sys.executable, "-P", "-m", "sayso.gates.notifying", *about]
         nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
         with suppress(OSError):
             os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing, setsid=True)

@@ -15,7 +15,7 @@ from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.offer import CORE_ANSWERS, RUNNING, Offer
 from sayso.protocol.results import ToolResult
-from sayso.toolfiles.changes import Changes
+from sayso.toolfiles.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from sayso.mcp_server.agent_commands import Notify
@@ -91,9 +91,9 @@ class CommandsOnDemand:
     async def _watch(self) -> None:
         """Endless until the server ends: look at tool files that have changed or were trusted, once there are any."""
         config = self._backend.config
-        with Changes([*config.tools_dirs, config.trust_dir]) as changes:
+        with FolderWatch([*config.tools_dirs, config.trust_dir]) as watched:
             while True:
-                await in_thread(changes.arm)
+                await in_thread(watched.arm)
                 if self.loaded or self._offer.has_files():
                     await (await self._load()).look()
-                await changes.wait()
+                await watched.wait()

@@ -14,7 +14,7 @@ from sayso.bridge import Threads
 from sayso.connections import is_of_connection
 from sayso.desks import Desks
 from sayso.mcp_server.exchange import refusal
-from sayso.oauth.places import place_of
+from sayso.oauth.addresses import address_of
 
 REVOKED = "This token was revoked."
 _CHALLENGE = 'Bearer realm="sayso"'
@@ -41,8 +41,8 @@ class TokenGuard:
         which counts at /mcp alone and under the name that it was made for."""
         secret = _secret(scope)
         if is_of_connection(secret):
-            place = place_of(scope, self._web_url)
-            return await self._looks.look(self._connections.agent, secret, place.resource) if place else None
+            address = address_of(scope, self._web_url)
+            return await self._looks.look(self._connections.agent, secret, address.resource) if address else None
         return await self.made_token(scope)
 
     async def made_token(self, scope: Scope) -> AgentToken | None:
@@ -66,10 +66,10 @@ class TokenGuard:
 
     def refuse(self, scope: Scope) -> Response:
         """What somebody hears at /mcp who has no token, or shows one that is not known or was revoked."""
-        place = place_of(scope, self._web_url)
-        if place is None:
+        address = address_of(scope, self._web_url)
+        if address is None:
             return self.refuse_made(scope)
-        where = f'{_CHALLENGE}, resource_metadata="{place.resource_metadata}"'
+        where = f'{_CHALLENGE}, resource_metadata="{address.resource_metadata}"'
         return _refused(scope, where, f"Sign in with your client, or s{_HOW[1:]}")
 
     def refuse_made(self, scope: Scope) -> Response:

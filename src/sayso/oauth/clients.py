@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sayso.errors import Problems
-from sayso.oauth.places import is_of_this_machine
+from sayso.oauth.addresses import is_of_this_machine
 from sayso.protocol.seal import Signed
 from sayso.text import quoted
 

@@ -35,9 +35,9 @@ from authlib.oauth2.rfc9207 import IssuerParameter
 
 from sayso.connections import ACCESS_LIFE, AgentConnection, Connections, Consent, TokenPair, new_pair
 from sayso.errors import InvalidInput, SignInRefused
+from sayso.oauth.addresses import OAuthAddress
 from sayso.oauth.clients import SCOPE, OAuthClient, Registrations
 from sayso.oauth.documents import ClientDocuments
-from sayso.oauth.places import OAuthPlace
 
 # It tells whole tokens to those who debug.
 logging.getLogger("authlib").setLevel(logging.WARNING)
@@ -53,7 +53,7 @@ _PARAMETERS = {
 }
 _SPOKEN = re.compile(r"[ !#-\[\]-~]*")
 _JUDGED = "https://localhost/"
-"""In place of the address of a request: whether it came safely was judged before, by `places.py`."""
+"""In place of the address of a request: whether it came safely was judged before, by `addresses.py`."""
 
 Parameters = Sequence[tuple[str, str]]
 
@@ -77,10 +77,10 @@ class OAuthServer(AuthorizationServer):
     """What agents sign in at, under one of its names."""
 
     def __init__(
-        self, place: OAuthPlace, connections: Connections, registrations: Registrations, documents: ClientDocuments
+        self, address: OAuthAddress, connections: Connections, registrations: Registrations, documents: ClientDocuments
     ) -> None:
         super().__init__()
-        self.place, self.connections, self.registrations = place, connections, registrations
+        self.address, self.connections, self.registrations = address, connections, registrations
         self._documents = documents
         self._client_auth = ClientAuthentication(self._known_client)
         self.register_grant(_CodeGrant, [_S256(required=True), _OneResource()])
@@ -89,7 +89,7 @@ class OAuthServer(AuthorizationServer):
         self.register_endpoint(_Registration)
         self.register_token_generator("default", _new_token)
         issuer = _Issuer()
-        issuer.issuer = place.issuer
+        issuer.issuer = address.issuer
         issuer(self)
 
     # What is asked of it
@@ -126,7 +126,7 @@ class OAuthServer(AuthorizationServer):
 
     def metadata(self) -> dict[str, object]:
         """RFC 8414."""
-        at = self.place.issuer
+        at = self.address.issuer
         return {
             "issuer": at,
             "authorization_endpoint": at + AUTHORIZE,
@@ -299,7 +299,7 @@ class _CodeGrant(AuthorizationCodeGrant):
             client=about.id,
             client_name=about.name,
             redirect_uri=request.payload.redirect_uri or request.client.get_default_redirect_uri(),
-            resource=self.server.place.resource,
+            resource=self.server.address.resource,
             challenge=request.payload.data["code_challenge"],
         )
         self.server.connections.agree(code, consent)
@@ -320,10 +320,10 @@ class _RefreshGrant(RefreshTokenGrant):
     INCLUDE_NEW_REFRESH_TOKEN = True
 
     def authenticate_refresh_token(self, refresh_token: str) -> _Held | None:
-        _check_resource(self.request.payload, self.server.place)
+        _check_resource(self.request.payload, self.server.address)
         found = self.server.connections.refreshed_by(refresh_token)
         # A client may have moved from one name of this server to another: its tokens are for the one it signed in at.
-        return _Held(found) if found and found.resource == self.server.place.resource else None
+        return _Held(found) if found and found.resource == self.server.address.resource else None
 
     def authenticate_user(self, refresh_token: _Held) -> str:
         return refresh_token.connection.user
@@ -352,17 +352,17 @@ class _OneResource:
         grant.register_hook("after_validate_token_request", self._check_code)
 
     def _check(self, grant: Any, _: object) -> None:
-        _check_resource(grant.request.payload, grant.server.place)
+        _check_resource(grant.request.payload, grant.server.address)
 
     def _check_code(self, grant: Any, _: object) -> None:
-        _check_resource(grant.request.payload, grant.server.place)
-        if grant.request.authorization_code.consent.resource != grant.server.place.resource:
+        _check_resource(grant.request.payload, grant.server.address)
+        if grant.request.authorization_code.consent.resource != grant.server.address.resource:
             raise InvalidGrantError()
 
 
-def _check_resource(payload: _Payload, place: OAuthPlace) -> None:
-    if not all(place.is_resource(named) for named in payload.datalist.get("resource", ()) if named):
-        raise OAuth2Error(f"Tokens are made for {place.resource} alone.", error="invalid_target")
+def _check_resource(payload: _Payload, address: OAuthAddress) -> None:
+    if not all(address.is_resource(named) for named in payload.datalist.get("resource", ()) if named):
+        raise OAuth2Error(f"Tokens are made for {address.resource} alone.", error="invalid_target")
 
 
 class _Issuer(IssuerParameter):

@@ -27,8 +27,8 @@ from sayso.processes import this_host
 from sayso.records import record
 from sayso.rules.adding import NOTE, NewRule, ReadyRule, as_rule, made_ready
 from sayso.rules.book import Circumstances, RuleBook, Ruling
+from sayso.rules.levels import RuleLevel
 from sayso.rules.pattern import About
-from sayso.rules.places import RuleLevel
 from sayso.rules.proposing import proposals
 from sayso.rules.rule import Effect, Rule, RulesFile
 from sayso.rules.use import ToolUse

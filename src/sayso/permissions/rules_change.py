@@ -14,7 +14,7 @@ from sayso.permissions.hindsight import MOST_LOOKED_AT, PastAction, add_past
 from sayso.records import replace
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.judge import RuleJudge, sandbox_of
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.rule import Effect, RulesFile
 
 _Found = dict[tuple[str, bool], PastAction]

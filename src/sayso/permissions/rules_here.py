@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sayso.asks.model import Asker
 from sayso.config import Config
 from sayso.permissions.action import Action
-from sayso.rules.places import are_there_rules
+from sayso.rules.levels import are_there_rules
 
 if TYPE_CHECKING:
     from sayso.permissions.session_rules import SessionRule

@@ -15,7 +15,7 @@ from pathlib import Path
 from sayso.errors import InvalidInput, Problem
 from sayso.files import prepared_file
 from sayso.rules.files import read_file
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.replacing import changing, replace_if_same
 from sayso.rules.rule import Rule, RulesFile

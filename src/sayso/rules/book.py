@@ -12,8 +12,8 @@ from functools import cached_property
 
 from sayso.config import SANDBOXES
 from sayso.records import record, replace
+from sayso.rules.levels import RuleLevel
 from sayso.rules.pattern import About, Pattern
-from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
 from sayso.rules.use import Command, ToolUse, UsedPath
 

@@ -14,7 +14,7 @@ from sayso.config import Config
 from sayso.files import read_regular
 from sayso.records import replace
 from sayso.rules.book import RuleBook
-from sayso.rules.places import RuleLevel, projects_around, rules_places
+from sayso.rules.levels import RuleLevel, projects_around, rules_places
 from sayso.rules.rule import Effect, RulesFault, RulesFile
 
 MOST_BYTES = 1024 * 1024

@@ -14,8 +14,8 @@ from sayso.config import SANDBOXES, Config
 from sayso.records import replace
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.files import RuleFiles
+from sayso.rules.levels import RuleLevel, projects_around
 from sayso.rules.pattern import pattern
-from sayso.rules.places import RuleLevel, projects_around
 from sayso.rules.rule import Effect, Rule, RulesFile
 from sayso.rules.use import ToolUse
 from sayso.rules.uses import Ground, use_by_name, use_of

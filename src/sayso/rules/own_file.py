@@ -14,7 +14,7 @@ from sayso.files import prepared_file
 from sayso.records import replace
 from sayso.rules.adding import NOT_WRITTEN, NOTE
 from sayso.rules.files import MOST_BYTES, read_file
-from sayso.rules.places import RuleLevel
+from sayso.rules.levels import RuleLevel
 from sayso.rules.reading import RULE_HEADER, read_rules
 from sayso.rules.replacing import changing, replace_if_same
 from sayso.rules.rule import Rule, RulesFault, RulesFile

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from sayso.config import SANDBOXES
 from sayso.rules.book import matches
+from sayso.rules.levels import RuleLevel
 from sayso.rules.pattern import About, Pattern, pattern
-from sayso.rules.places import RuleLevel
 from sayso.rules.rule import Approvers, Effect, Rule, RulesFault, RulesFile, When
 from sayso.setting_values import duration, toml
 from sayso.text import did_you_mean, quoted

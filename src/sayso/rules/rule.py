@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from sayso.records import field, record
+from sayso.rules.levels import RuleLevel
 from sayso.rules.pattern import Pattern
-from sayso.rules.places import RuleLevel
 from sayso.text import quoted
 
 

@@ -17,7 +17,7 @@ from sayso.errors import Conflict, StoreCorrupt, StoreError, StoreFull, StoreRea
 from sayso.store.bell import Bell, LocalBell, LookingBell
 from sayso.store.socket_bell import SocketBell, bell_folder, ring_all
 from sayso.store.store import Ringing, Row, Store, Transaction, newest, queries, schema, steps_from, tables
-from sayso.store.turns import Turns
+from sayso.store.write_queue import WriteQueue
 
 T = TypeVar("T")
 BUSY_SECONDS = 10.0
@@ -89,7 +89,7 @@ class SqliteStore(Store):
         self.where = str(file) if file else "memory"
         self.near = file is not None  # in memory there is one connection, and whoever reads waits for who writes
         self._lock, self._opening = threading.RLock(), threading.Lock()
-        self._turns = Turns(file.absolute().parent) if file else None
+        self._queue = WriteQueue(file.absolute().parent) if file else None
         self._second: SqliteStore | None = None
         self._local = LocalBell() if file is None else None
         self._bell: Bell | None = None
@@ -141,7 +141,7 @@ class SqliteStore(Store):
         with (
             self._lock,
             self._explained(),
-            self._turns.one() if self._turns else nullcontext(),
+            self._queue.turn() if self._queue else nullcontext(),
             self._transaction("BEGIN IMMEDIATE", synchronous) as connection,
         ):
             before, transaction = connection.total_changes, SqliteTransaction(connection)

@@ -19,9 +19,9 @@ from sayso import untrusted_json
 from sayso.bridge import Patience
 from sayso.errors import SignInRefused
 from sayso.oauth import can_sign_in
+from sayso.oauth.addresses import MCP, RESOURCE_METADATA, SERVER_METADATA, OAuthAddress, address_of
 from sayso.oauth.clients import Registrations, returns_to, source_of
 from sayso.oauth.documents import ClientDocuments
-from sayso.oauth.places import MCP, RESOURCE_METADATA, SERVER_METADATA, OAuthPlace, place_of
 from sayso.protocol.seal import Signed
 from sayso.waiting_room import CONNECTED, MOST_WAITING, REFUSED, WaitingRequest
 from sayso.web.events import News
@@ -88,7 +88,7 @@ class SignInDesk:
         # Only now: whoever lets no agent sign in does not pay for it.
         from sayso.oauth.server import OAuthServer
 
-        return OAuthServer(OAuthPlace(issuer), self._site.desks.connections, self._registrations, self._documents)
+        return OAuthServer(OAuthAddress(issuer), self._site.desks.connections, self._registrations, self._documents)
 
     def sealed(self, visitor: Visitor, issuer: str, query: str, waiting: str) -> str:
         """What a person is asked, for the form by which they answer, and for nobody else's."""
@@ -111,11 +111,11 @@ def desk_of(request: Request) -> SignInDesk:
 
 async def about_resource(request: Request) -> Response:
     """RFC 9728."""
-    place = _place(request)
+    address = _address(request)
     return JSONResponse(
         {
-            "resource": place.resource,
-            "authorization_servers": [place.issuer],
+            "resource": address.resource,
+            "authorization_servers": [address.issuer],
             "scopes_supported": ["agent"],
             "bearer_methods_supported": ["header"],
             "resource_name": "Sayso",
@@ -130,7 +130,7 @@ async def about_server(request: Request) -> Response:
 
 async def nothing_else(request: Request) -> Response:
     """Clients that are refused at /mcp look here for a way to sign in."""
-    _place(request)
+    _address(request)
     raise HTTPException(404, "There is nothing at this address.")
 
 
@@ -172,14 +172,14 @@ def _read(query: bytes | str) -> Parameters:
         raise HTTPException(400, "There are too many parameters.") from None
 
 
-def _place(request: Request) -> OAuthPlace:
-    if place := place_of(request.scope, site_of(request).config.web_url):
-        return place
+def _address(request: Request) -> OAuthAddress:
+    if address := address_of(request.scope, site_of(request).config.web_url):
+        return address
     raise HTTPException(404, (_NEEDS_TLS if can_sign_in() else _NEEDS_EXTRA) + _NOT_HERE)
 
 
 async def _server_of(request: Request) -> OAuthServer:
-    issuer = _place(request).issuer
+    issuer = _address(request).issuer
     return await site_of(request).do(desk_of(request).server, issuer)
 
 
@@ -193,7 +193,7 @@ async def authorize(request: Request) -> Response:
         raise HTTPException(414, f"What the program sent along is over {_LONGEST_QUERY:,} characters.")
     if request.headers.get("sec-fetch-dest", "document") != "document":
         raise HTTPException(400, "This is a page for people: open it in a window of its own.")
-    site, room, issuer = site_of(request), desk_of(request).waiting, server.place.issuer
+    site, room, issuer = site_of(request), desk_of(request).waiting, server.address.issuer
     known = await site.do(room.known, issuer, query)
     if is_home(request):
         visitor = await required_browser(request)
@@ -259,7 +259,7 @@ async def _ask(request: Request, visitor: Visitor, issuer: str, query: str, wait
         visitor,
         client=client,
         returns_to=returns_to(uri),
-        resource=server.place.resource,
+        resource=server.address.resource,
         mark=known.mark if known else "",
         sealed=desk.sealed(visitor, issuer, query, waiting),
     )

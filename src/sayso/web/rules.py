@@ -29,8 +29,8 @@ from sayso.permissions.quorum_words import who
 from sayso.permissions.ruled import demand_of
 from sayso.permissions.session_rules import SessionRule
 from sayso.records import replace
+from sayso.rules.levels import RuleLevel, rules_places
 from sayso.rules.own_file import CHANGED, OwnFile, without_rule
-from sayso.rules.places import RuleLevel, rules_places
 from sayso.rules.rule import Rule, RulesFile
 from sayso.text import exact, exact_diff, one_line
 from sayso.web.diff_block import diff_block

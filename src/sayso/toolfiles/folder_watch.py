@@ -48,7 +48,7 @@ GATHER = 0.1
 _IN_A_FOLDER = MODIFIED | ATTRIBUTES | MOVED_FROM | MOVED_TO | CREATED | DELETED | GONE
 
 
-class Changes:
+class FolderWatch:
     """Watches folders, whether they exist yet or not. `arm` it, look at the folders, then `wait`: nothing is missed."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -57,7 +57,7 @@ class Changes:
         self._longest: float | None = None
         """Seconds after which it is time to look anyway."""
 
-    def __enter__(self) -> Changes:
+    def __enter__(self) -> FolderWatch:
         return self
 
     def __exit__(

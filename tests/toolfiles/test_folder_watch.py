@@ -10,18 +10,18 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sayso.toolfiles import changes
-from sayso.toolfiles.changes import Changes
+from sayso.toolfiles import folder_watch
+from sayso.toolfiles.folder_watch import FolderWatch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system tells nothing: one looks")
 
 
 def _wakes(folder: Path, change: Callable[[], object], monkeypatch: pytest.MonkeyPatch, within: float = 10.0) -> bool:
     """Whether a change wakes who waits, long before it would look by itself."""
-    monkeypatch.setattr(changes, "LOOK_SELDOM", 60.0)
+    monkeypatch.setattr(folder_watch, "LOOK_SELDOM", 60.0)
 
     async def wait() -> bool:
-        with Changes([folder]) as armed, anyio.move_on_after(within) as patience:
+        with FolderWatch([folder]) as armed, anyio.move_on_after(within) as patience:
             armed.arm()
             change()
             await armed.wait()
@@ -68,11 +68,11 @@ def test_a_change_where_a_link_leads_wakes(tmp_path: Path, monkeypatch: pytest.M
 def test_where_another_machine_may_write_it_is_looked_anyway_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "LOOK_SELDOM", 0.01)
-    monkeypatch.setattr(changes, "tells_all", lambda path: path != tmp_path)
+    monkeypatch.setattr(folder_watch, "LOOK_SELDOM", 0.01)
+    monkeypatch.setattr(folder_watch, "tells_all", lambda path: path != tmp_path)
 
     async def wait() -> None:
-        with Changes([tmp_path]) as armed, anyio.fail_after(10):
+        with FolderWatch([tmp_path]) as armed, anyio.fail_after(10):
             armed.arm()
             await armed.wait()
 
@@ -89,7 +89,7 @@ def test_a_folder_that_is_moved_away_with_the_one_above_it_wakes(
 
 def test_nothing_stays_open(tmp_path: Path) -> None:
     before = os.listdir("/proc/self/fd")
-    with Changes([tmp_path]) as armed:
+    with FolderWatch([tmp_path]) as armed:
         for _ in range(5):
             armed.arm()
         assert len(os.listdir("/proc/self/fd")) == len(before) + 1
@@ -102,7 +102,7 @@ def test_where_there_are_no_more_of_its_watches_the_system_tells_by_signals(
     def refuse(_: object) -> int:
         raise OSError("no more of them")
 
-    monkeypatch.setattr(changes, "watch", refuse)
+    monkeypatch.setattr(folder_watch, "watch", refuse)
     folder = tmp_path / "tools"
     for change in (
         lambda: folder.mkdir(),

@@ -1,4 +1,4 @@
-"""Turns at writing: who waits sleeps and is woken, and nobody can keep the others from writing."""
+"""WriteQueue at writing: who waits sleeps and is woken, and nobody can keep the others from writing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.asks.samples import ask
 
 from sayso.asks.desk import AskDesk
 from sayso.store.sqlite import SqliteStore
-from sayso.store.turns import Turns
+from sayso.store.write_queue import WriteQueue
 
 SECONDS = 60.0
 HOLDER = """
 import sys, time
 from pathlib import Path
-from sayso.store.turns import Turns
+from sayso.store.write_queue import WriteQueue
 
-with Turns(Path(sys.argv[1])).one():
+with WriteQueue(Path(sys.argv[1])).turn():
     print("mine", flush=True)
     sys.stdin.readline()
 """
@@ -66,19 +66,19 @@ def kill(other: subprocess.Popen[str]) -> None:
 
 
 @pytest.fixture
-def turns(tmp_path: Path) -> Turns:
-    return Turns(tmp_path)
+def queue(tmp_path: Path) -> WriteQueue:
+    return WriteQueue(tmp_path)
 
 
 @pytest.mark.parametrize("end", [let_go, kill])
 def test_who_waits_for_a_turn_has_it_when_the_other_gives_it_up_or_dies(
-    turns: Turns, tmp_path: Path, end: Callable[[subprocess.Popen[str]], None], monkeypatch: pytest.MonkeyPatch
+    queue: WriteQueue, tmp_path: Path, end: Callable[[subprocess.Popen[str]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sayso.store.turns.PATIENCE", SECONDS)
+    monkeypatch.setattr("sayso.store.write_queue.PATIENCE", SECONDS)
     has, over = threading.Event(), threading.Event()
 
     def wait() -> None:
-        with turns.one():
+        with queue.turn():
             has.set()
             over.wait(SECONDS)
 
@@ -94,33 +94,33 @@ def test_who_waits_for_a_turn_has_it_when_the_other_gives_it_up_or_dies(
     assert is_taken(tmp_path)
     over.set()
     waiting.join(SECONDS)
-    with turns.one():
+    with queue.turn():
         assert is_taken(tmp_path)
 
 
 def test_a_turn_that_is_never_given_up_is_waited_for_once(
-    turns: Turns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    queue: WriteQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sayso.store.turns.PATIENCE", 0.05)
+    monkeypatch.setattr("sayso.store.write_queue.PATIENCE", 0.05)
     with a_turn_of_somebody_else(tmp_path) as other:
-        with turns.one():
+        with queue.turn():
             pass
-        late = turns._in_vain
+        late = queue._in_vain
         assert late is not None
-        monkeypatch.setattr("sayso.store.turns.PATIENCE", SECONDS)
+        monkeypatch.setattr("sayso.store.write_queue.PATIENCE", SECONDS)
         for _ in range(100):
-            with turns.one():
-                assert turns._in_vain is late
+            with queue.turn():
+                assert queue._in_vain is late
         let_go(other)
         late.join(SECONDS)
     # What came too late was not kept.
     assert not is_taken(tmp_path)
-    with turns.one():
+    with queue.turn():
         assert is_taken(tmp_path)
 
 
 def test_who_is_stopped_in_its_turn_keeps_nobody_from_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sayso.store.turns.PATIENCE", 0.05)
+    monkeypatch.setattr("sayso.store.write_queue.PATIENCE", 0.05)
     store = SqliteStore(tmp_path / "sayso.db")
     with a_turn_of_somebody_else(tmp_path):
         for number in range(5):
@@ -134,9 +134,9 @@ def test_where_there_are_no_turns_one_writes_all_the_same(tmp_path: Path, monkey
         raise OSError("not on this file system")
 
     before = os.listdir("/proc/self/fd")
-    with Turns(tmp_path / "away").one():
+    with WriteQueue(tmp_path / "away").turn():
         pass
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with Turns(tmp_path).one():
+    with WriteQueue(tmp_path).turn():
         pass
     assert os.listdir("/proc/self/fd") == before

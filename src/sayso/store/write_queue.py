@@ -18,7 +18,7 @@ PATIENCE = 0.5
 """Seconds. Who is stopped in the middle of its turn must not stop all others."""
 
 
-class Turns:
+class WriteQueue:
     """One process's part in it. The folder stands for the store in it."""
 
     def __init__(self, folder: Path) -> None:
@@ -27,7 +27,7 @@ class Turns:
         """What still waits for a turn that came too late."""
 
     @contextmanager
-    def one(self) -> Iterator[None]:
+    def turn(self) -> Iterator[None]:
         handle = self._take()
         try:
             yield

@@ -20,7 +20,7 @@ SERVER_METADATA = "/.well-known/oauth-authorization-server"
 
 
 @dataclass(frozen=True)
-class OAuthPlace:
+class OAuthAddress:
     """One name of this server, such as `http://127.0.0.1:7297`."""
 
     issuer: str
@@ -40,17 +40,17 @@ class OAuthPlace:
         return spelt.removesuffix("/") == self.resource
 
 
-def place_of(scope: Scope, web_url: str) -> OAuthPlace | None:
+def address_of(scope: Scope, web_url: str) -> OAuthAddress | None:
     """The name that a request uses, whose Host header was looked at; None where nobody can sign in by it."""
     called = Headers(scope=scope).get("host", "").lower()
     host, public = urlsplit(f"//{called}").hostname or "", urlsplit(web_url)
     if not can_sign_in() or not host:
         return None
     if public.scheme == "https" and host == public.hostname:
-        return OAuthPlace(f"https://{public.netloc.lower()}")
+        return OAuthAddress(f"https://{public.netloc.lower()}")
     if is_of_this_machine(host):
-        return OAuthPlace(f"http://{called}")
-    return OAuthPlace(f"https://{called}") if scope.get("scheme") == "https" else None
+        return OAuthAddress(f"http://{called}")
+    return OAuthAddress(f"https://{called}") if scope.get("scheme") == "https" else None
 
 
 def is_of_this_machine(host: str) -> bool:
