@@ -125,6 +125,7 @@ def test_the_waits_of_a_process_that_have_ended_are_found_until_they_are_deliver
     assert desk.ended_waits() == []
     desk.answer(second.ask.id, RED, ANNA)
     assert [ended.id for ended in desk.ended_waits()] == [second.ask.id]
+    assert desk.ended_waits(known={second.wait.id}) == []
     assert set(desk.held_here()) == {first.wait.id, second.wait.id}
     desk.delivered(second)
     assert desk.ended_waits() == []

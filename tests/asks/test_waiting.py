@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -114,8 +114,8 @@ async def test_a_wait_ends_with_an_answer_that_was_looked_for_before_the_wait_wa
         await waiting.hold(ask("What else?"))  # from here on it listens
         hold, ended_waits = waiting.desk.hold, waiting.desk.ended_waits
 
-        def look() -> list[Ask]:
-            found = ended_waits()
+        def look(known: Container[str]) -> list[Ask]:
+            found = ended_waits(known)
             if found:
                 looked.set()
             return found
@@ -135,7 +135,7 @@ async def test_a_wait_ends_with_an_answer_that_was_looked_for_before_the_wait_wa
 async def test_a_delivery_that_the_store_could_not_be_told_is_told_later(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(_: Held) -> None:
+    def away(_: Sequence[Held]) -> None:
         raise StoreUnavailable("It is away.")
 
     async with waits(store) as waiting:
@@ -143,7 +143,7 @@ async def test_a_delivery_that_the_store_could_not_be_told_is_told_later(
         await waiting.do(waiting.desk.answer, held.ask.id, RED, ANNA)
         await waiting.outcome(held)
         with monkeypatch.context() as patched:
-            patched.setattr(waiting.desk, "delivered", away)
+            patched.setattr(waiting.desk, "delivered_each", away)
             await waiting.delivered(held)
             for _ in range(3):
                 # Nobody here waits for it any more, and yet it was not let go of.
@@ -151,6 +151,29 @@ async def test_a_delivery_that_the_store_could_not_be_told_is_told_later(
         assert waiting.desk.get(held.ask.id).wait
         await waiting.leaving.end_strays({held.wait.id})
         assert waiting.desk.get(held.ask.id).delivered
+
+
+async def test_what_is_handed_over_together_is_noted_together_but_for_what_is_gone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[int] = []
+    async with waits(store) as waiting:
+        held = [await waiting.hold(ask(f"Question {number}?")) for number in range(20)]
+        for each in held:
+            await waiting.do(waiting.desk.answer, each.ask.id, RED, ANNA)
+            await waiting.outcome(each)
+        gone, *there = held
+        waiting.desk.forget(gone.ask.id, gone.ask.tool)
+        at_once = waiting.desk.delivered_each
+
+        def count(waits: Sequence[Held]) -> None:
+            noted.append(len(waits))
+            at_once(waits)
+
+        monkeypatch.setattr(waiting.desk, "delivered_each", count)
+        await asyncio.gather(*(waiting.delivered(each) for each in held))
+        assert all(waiting.desk.get(each.ask.id).delivered for each in there)
+    assert noted == [20]
 
 
 async def test_an_answer_that_is_already_there_ends_the_wait_at_once(store: Store) -> None:
@@ -168,7 +191,7 @@ async def test_answers_arrive_also_after_a_fault_that_nobody_thought_of(
     async with waits(store) as waiting:
         ended_waits = waiting.desk.ended_waits
 
-        def fail() -> list[Ask]:
+        def fail(_: Container[str]) -> list[Ask]:
             monkeypatch.setattr(waiting.desk, "ended_waits", ended_waits)
             raise RuntimeError("can't start new thread")
 
@@ -252,16 +275,16 @@ async def test_who_was_just_told_of_a_timeout_can_wait_on_as_soon_as_that_is_not
 ) -> None:
     noting, go_on = threading.Event(), threading.Event()
     async with waits(store) as waiting:
-        delivered = waiting.desk.delivered
+        at_once = waiting.desk.delivered_each
 
-        def slowly(held: Held) -> Ask:
+        def slowly(waits: Sequence[Held]) -> None:
             noting.set()
             assert go_on.wait(25)
-            return delivered(held)
+            at_once(waits)
 
         held = await waiting.hold(ask(timeout_ms=1))
         assert (await waiting.outcome(held)).state is State.TIMED_OUT
-        monkeypatch.setattr(waiting.desk, "delivered", slowly)
+        monkeypatch.setattr(waiting.desk, "delivered_each", slowly)
         told = asyncio.create_task(waiting.delivered(held))
         assert await asyncio.to_thread(noting.wait, 25)
         assert waiting.in_hand == {held.ask.id}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -103,9 +103,7 @@ class AskDesk:
 
         def work(table: AskTable) -> Held:
             holding.release_leaving(table, leaving, bell.process)
-            for held in leaving.delivered:
-                with suppress(NotFound):
-                    self._deliver(table, held)
+            self._deliver_each(table, leaving.delivered)
             for held in leaving.unread:
                 with suppress(NotFound):
                     holding.take_back(table, held)
@@ -182,9 +180,11 @@ class AskDesk:
         """Ask those as well whose turn it is by now, because nobody has decided. Whether there were any."""
         return self.change(lambda table: holding.escalate(table, held))
 
-    def ended_waits(self) -> list[Ask]:
-        """The asks this process holds that are no longer pending."""
-        return self._all("waits_ended", process=self._store.bell().process)
+    def ended_waits(self, known: Container[str] = ()) -> list[Ask]:
+        """The asks this process holds that are no longer pending, but for those whose waits are `known` to have
+        ended."""
+        found = self._store.all("waits_ended", process=self._store.bell().process)
+        return [rows.read(row) for row in found if row["wait_id"] not in known]
 
     def wait_ids(self) -> set[str]:
         """The ids of the waits that the store knows of this process."""
@@ -201,6 +201,10 @@ class AskDesk:
     def delivered(self, held: Held) -> Ask:
         """The result has been written to the agent: only now is it known to have arrived."""
         return self.change(lambda table: self._deliver(table, held))
+
+    def delivered_each(self, waits: Sequence[Held]) -> None:
+        """The same for several at once. Asks that are gone by now are passed over."""
+        self.change(lambda table: self._deliver_each(table, waits))
 
     def take_back(self, held: Held) -> Ask:
         """The agent let go of the call before it could read the result: it is owed the outcome as before. One whose
@@ -656,6 +660,11 @@ class AskDesk:
         if not ask.state.answerable and not self._keeps_history(ask):
             sent = retention.wiped(table, sent)
         return table.change(sent, ask, kind="delivered")
+
+    def _deliver_each(self, table: AskTable, waits: Iterable[Held]) -> None:
+        for held in waits:
+            with suppress(NotFound):
+                self._deliver(table, held)
 
     def read(self, work: Callable[[AskTable], T]) -> T:
         """One view of the asks, also for a desk that is built on this one."""

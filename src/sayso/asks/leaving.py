@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from sayso.asks.desk import AskDesk, Held, Leaving
 from sayso.asks.happening import NOT_WRITTEN
@@ -57,7 +57,8 @@ class LeavingWaits:
         self._desk, self._do, self._forget, self._note_stuck = desk, threads.do, forget, stuck
         self._handing_over: dict[str, asyncio.Future[None]] = {}
         self._next: list[tuple[Held, str]] = []
-        self._letting_go = asyncio.Lock()
+        self._next_handed_over: list[Held] = []
+        self._letting_go, self._telling = asyncio.Lock(), asyncio.Lock()
         self._stuck = Leaving()
         self._strays: Set[str] = set()
         self._going, self._noting = BackgroundTasks(), BackgroundTasks()
@@ -169,17 +170,29 @@ class LeavingWaits:
         """Note that the outcome has reached the agent."""
         held = self._forget(held)
         noted = self._handing_over[held.ask.id] = asyncio.get_running_loop().create_future()
+        self._next_handed_over.append(held)
         try:
-            await self._do(self._desk.delivered, held)
-        except SaysoError as error:
-            logger.warning("Could not note the delivery of ask %s: %s", held.ask.id, error)
-            if isinstance(error, StoreError):
-                # Until it is noted, the agent may get the same answer once more; better than never.
-                self.stay(Leaving(delivered=(held,)))
+            await seen_through(self._note_next())
         finally:
             noted.set_result(None)
             if self._handing_over[held.ask.id] is noted:
                 del self._handing_over[held.ask.id]
+
+    async def _note_next(self) -> None:
+        async with self._telling:
+            # The first of many that are handed over together takes all of them along.
+            waits, self._next_handed_over = self._next_handed_over, []
+            if waits:
+                await self._note(waits)
+
+    async def _note(self, waits: Sequence[Held]) -> None:
+        try:
+            await self._do(self._desk.delivered_each, waits)
+        except SaysoError as error:
+            logger.warning("Could not note the delivery of ask %s: %s", ", ".join(each.ask.id for each in waits), error)
+            if isinstance(error, StoreError):
+                # Until it is noted, the agent may get the same answer once more; better than never.
+                self.stay(Leaving(delivered=tuple(waits)))
 
     @property
     def handed_over(self) -> set[str]:

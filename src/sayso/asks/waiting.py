@@ -226,9 +226,12 @@ class Waiting:
                 await asyncio.sleep(LOOK_EVERY)
 
     async def _resolve(self) -> None:
-        if all(end.is_set() for end in self._ends.values()):
+        # Those that ended stay until their outcome is noted as handed over; where there are many, that takes a while.
+        known = {wait_id for wait_id, end in self._ends.items() if end.is_set()}
+        if len(known) == len(self._ends):
             return
-        for ask in self.desk.ended_waits() if self._store.near else await self.do(self.desk.ended_waits):
+        look = self.desk.ended_waits
+        for ask in look(known) if self._store.near else await self.do(look, known):
             assert ask.wait is not None
             self._end(ask.wait.id, ask)
 
