@@ -337,6 +337,74 @@ def test_a_press_on_what_has_only_just_come_into_sight_again_allows_nothing(
     assert answers_of(house.desk.get(ask.id))[0].chosen == ("deny",)
 
 
+@pytest.mark.parametrize("wanted", ["Send answer", "Yes", "Allow"])
+def test_a_press_that_comes_too_early_is_told_beside_the_button_and_the_next_one_counts(
+    house: House, sign_in: SignIn, wanted: str
+) -> None:
+    if wanted == "Allow":
+        ask = permission(house, "make told")
+    else:
+        ask = house.ask(confirm("Told?") if wanted == "Yes" else select("Which?", *(f"No. {n}" for n in range(20))))
+    page = sign_in("/healthz", **PHONE)
+    page.clock.install()
+    page.goto(f"/asks/{ask.id}" if wanted == "Send answer" else "/")
+    if wanted == "Send answer":
+        page.get_by_role("radio", name="No. 1", exact=True).check()
+    here = page.locator(f"[data-ask='{ask.id}'] form")
+    button = here.get_by_role("button", name=wanted, exact=True)
+    page.clock.run_for(2000)
+    expect(button).to_be_enabled()
+    stand_still(page)
+    page.evaluate("dispatchEvent(new Event('sayso:moved'))")
+    before, height = button.bounding_box(), page.evaluate("document.documentElement.scrollHeight")
+    assert before
+    told = page.locator(".too-early")
+    for _ in range(2):
+        page.clock.run_for(300)
+        page.touchscreen.tap(before["x"] + before["width"] / 2, before["y"] + before["height"] / 2)
+        expect(told).to_have_text("That press came too soon and did not count. Press again in a moment.")
+        expect(page.locator("[data-announce]")).to_have_text(told.inner_text())
+    assert is_open(house, ask)
+    beside = told.bounding_box()
+    assert beside
+    gap = max(before["y"] - beside["y"] - beside["height"], beside["y"] - before["y"] - before["height"])
+    assert 0 < gap < 20
+    expect(told).to_be_in_viewport(ratio=1)
+    # Nothing has moved for it.
+    assert (button.bounding_box(), page.evaluate("document.documentElement.scrollHeight")) == (before, height)
+    page.clock.run_for(1000)
+    page.touchscreen.tap(before["x"] + before["width"] / 2, before["y"] + before["height"] / 2)
+    expect(told).to_have_count(0)
+    page.clock.run_for(6000)
+    assert wait_until(lambda: not is_open(house, ask), WAIT)
+
+
+def test_that_a_press_came_too_early_is_told_for_a_while_and_not_where_a_press_was_not_meant(
+    house: House, sign_in: SignIn
+) -> None:
+    ask = house.ask(confirm("Told for a while?"))
+    page = sign_in("/healthz")
+    page.clock.install()
+    page.goto(f"/asks/{ask.id}")
+    yes, told = page.get_by_role("button", name="Yes"), page.locator(".too-early")
+    page.clock.run_for(2000)
+    expect(yes).to_be_enabled()
+    stand_still(page)
+    # Escape calls a press off that Space has begun.
+    yes.focus()
+    page.keyboard.down("Space")
+    page.keyboard.press("Escape")
+    page.keyboard.up("Space")
+    expect(told).to_have_count(0)
+    page.evaluate("dispatchEvent(new Event('sayso:moved'))")
+    page.keyboard.press("Space")
+    expect(told).to_be_visible()
+    page.clock.run_for(5000)
+    expect(told).to_have_count(0)
+    expect(page.locator("[data-announce]")).to_have_text("")
+    assert is_open(house, ask)
+
+
 def test_a_key_on_a_button_that_is_not_in_sight_allows_nothing(house: House, sign_in: SignIn) -> None:
     ask = permission(house, "\n".join(f"echo {number}" for number in range(15)))
     page = sign_in("/healthz", viewport={"width": 600, "height": 200})

@@ -221,6 +221,33 @@ function refuse(event) {
   event.stopImmediatePropagation();
 }
 
+// Whoever presses too early is told so beside what they pressed, below it if there is room: what is to be read stands
+// above. It lies over the page, so that nothing moves for it.
+const TOO_EARLY = "That press came too soon and did not count. Press again in a moment.";
+const TOLD_FOR = 4000;
+const ROOM = 8;
+let told = null;
+
+function tellTooEarly(control) {
+  const announced = document.querySelector("[data-announce]");
+  if (announced.textContent === TOO_EARLY) announced.textContent = "";
+  clearTimeout(told?.timer);
+  told?.remove();
+  told = null;
+  if (!control) return;
+  told = Object.assign(document.createElement("p"), { className: "too-early", ariaHidden: true, textContent: TOO_EARLY });
+  announced.textContent = TOO_EARLY;
+  document.body.append(told);
+  const { left, top, bottom } = control.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = told;
+  const below = bottom + height + 2 * ROOM < innerHeight;
+  told.style.left = `${Math.max(ROOM, Math.min(left, innerWidth - width - ROOM))}px`;
+  told.style.top = `${below ? bottom + ROOM : Math.max(ROOM, top - height - ROOM)}px`;
+  told.timer = setTimeout(tellTooEarly, TOLD_FOR);
+}
+
+addEventListener("scroll", () => told && tellTooEarly(), { passive: true });
+
 const guardedControl = (event) => {
   const control = event.target.closest?.(PRESSABLE);
   return control && guardsOf(control).length ? control : null;
@@ -248,17 +275,22 @@ addEventListener("click", (event) => {
   if (!control) return;
   // A pointer must have gone down on the same thing, or on its label.
   const same = pressed && (pressed.control === control || [...(control.labels ?? [])].includes(pressed.control));
-  const counts = same ? pressed.counts : event.detail === 0 && !spaceHeld && ready(control);
+  const meant = same || (event.detail === 0 && !spaceHeld);
+  const counts = meant && (same ? pressed.counts : ready(control));
   // A finger that rests on a permission marks its row elsewhere.
   const rests = same && event.pointerType === "touch" && performance.now() - pressed.at >= HELD;
   if (!counts || (rests && control.closest("[data-allow]"))) refuse(event);
+  tellTooEarly(meant && !counts ? control : null);
 }, true);
 
 addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("[data-guard]") || event.submitter?.value === "keep") return;
   weigh(form);
-  if (!ready(event.submitter ?? form) || event.submitter?.disabled) return refuse(event);
+  const [control, disabled] = [event.submitter ?? form, event.submitter?.disabled];
+  const early = !ready(control);
+  if (early && !disabled) tellTooEarly(control);
+  if (early || disabled) return refuse(event);
   if (pressed && event.submitter) rememberPlace(event.submitter);
 }, true);
 
