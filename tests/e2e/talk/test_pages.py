@@ -658,6 +658,23 @@ def test_what_steers_an_agent_covers_neither_the_field_nor_send_nor_how_it_stand
     expect(field).to_have_value("Something more to do, please")
 
 
+def test_back_closes_what_lies_over_a_conversation_and_leaves_what_was_typed(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in(**PHONE)
+    conversation = begin(page, stage.project("plain", ask_user=False), "say hello")
+    stage.ended(conversation)
+    page.goto(f"/talk/{conversation}")
+    page.get_by_label("Go on").fill("Half a message")
+    for panel in ("details.choices", "details.about-talk"):
+        page.locator(f"{panel} > summary").tap()
+        shown = page.locator(f"{panel} > :not(summary)").first
+        expect(shown).to_be_visible()
+        stage.until_true(lambda: page.evaluate("history.state?.over") == 1)
+        page.go_back()
+        expect(shown).to_be_hidden()
+        expect(page).to_have_url(re.compile(f"/talk/{conversation}$"))
+    expect(page.get_by_label("Go on")).to_have_value("Half a message")
+
+
 def test_what_waits_out_of_view_is_told_of_and_a_button_leads_there(stage: Stage, sign_in: SignIn) -> None:
     page, go = sign_in(**PHONE), stage.folder / "go-below"
     long = "say " + "\\n\\n".join(f"Line {number}" for number in range(100))

@@ -3,7 +3,7 @@
 // and on the page of a question, where nothing can be undone, they choose and do not send.
 // The pages work without this file.
 
-const { $, $$ } = sayso;
+const { $, $$, openDialog } = sayso;
 
 const HELP = [
   ["j", "Next row"],
@@ -87,7 +87,7 @@ function choose(place) {
 // --- Help
 
 function help() {
-  const open = $("dialog.keys");
+  const open = $("dialog.keys[open]");
   if (open) return open.close();
   const dialog = Object.assign(document.createElement("dialog"), { className: "keys" });
   dialog.setAttribute("aria-labelledby", "keys-title");
@@ -98,9 +98,7 @@ function help() {
     told.textContent = what;
     $("dl", dialog).append(name, told);
   }
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  openDialog(dialog);
 }
 
 function search() {

@@ -2,7 +2,7 @@
 // the page of an agent that has many open. Rows are marked by their key, by "Select", or by a long press; meanwhile
 // nothing that a row offers can be pressed. Either can be undone.
 
-const { $, $$, reach, newAttempt, fateOf, refusal } = sayso;
+const { $, $$, reach, newAttempt, fateOf, refusal, lay, lift, openDialog } = sayso;
 const main = $("main");
 const csrf = () => $("meta[name=sayso-csrf]").content;
 
@@ -75,10 +75,7 @@ function makeBar() {
     for (const row of toMarkAtOnce()) choose(row, true);
     tellMarked();
   });
-  $("[data-clear]", bar).addEventListener("click", () => {
-    clear();
-    selectRows(false);
-  });
+  $("[data-clear]", bar).addEventListener("click", stopSelecting);
   return bar;
 }
 
@@ -88,8 +85,7 @@ function rejectMarked(event) {
   const [unwanted, choosing, label] = [marked(), selecting(), $(".danger", event.currentTarget).textContent];
   if (!unwanted.length) return;
   const wanted = unwanted.map((row) => ({ ask: row.dataset.ask, version: row.dataset.version, settle: "permission" in row.dataset ? "deny" : "reject", title: titleOf(row) }));
-  clear();
-  selectRows(false);
+  stopSelecting();
   sayso.holdBack({
     asks: wanted.map(({ ask }) => ask),
     label,
@@ -136,8 +132,14 @@ const selecting = () => main.classList.contains("selecting");
 
 function selectRows(on) {
   main.classList.toggle("selecting", on);
+  (on ? lay : lift)(stopSelecting);
   if (!on) for (const box of $$(".row-mark", main)) box.remove();
   renew();
+}
+
+function stopSelecting() {
+  clear();
+  selectRows(false);
 }
 
 // For rows that have just come, and those whose marks come back.
@@ -208,8 +210,7 @@ main.addEventListener("click", (event) => {
 });
 addEventListener("keydown", ({ key }) => {
   if (key !== "Escape" || $("dialog[open]") || !$("[data-marked]")) return;
-  clear();
-  selectRows(false);
+  stopSelecting();
 });
 addEventListener("sayso:shown", renew);
 if ($("[data-inbox][data-markable]")) new MutationObserver(renew).observe($("[data-inbox]"), { childList: true, attributeFilter: ["hidden"] });
@@ -239,9 +240,7 @@ function askHowLong(rows) {
   $("form", dialog).append(choices.content.cloneNode(true));
   $("form", dialog).addEventListener("submit", ({ submitter }) => putOff(rows, submitter.value));
   dialog.addEventListener("keydown", ({ key, repeat }) => !repeat && /^[1-9]$/.test(key) && $$(".choices-row button", dialog)[key - 1]?.click());
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  openDialog(dialog);
 }
 
 const placeOf = (row) => `${"crowd" in row.dataset ? "crowds" : "asks"}/${row.dataset.ask}/snooze`;
