@@ -462,6 +462,61 @@ def test_on_a_narrow_phone_or_in_large_text_words_are_neither_torn_nor_laid_over
     expect(page.get_by_role("link", name="Commands")).to_be_visible()
 
 
+CUT = """() => {
+  const wide = document.documentElement.clientWidth;
+  for (const row of document.querySelectorAll(".rows > .row")) row.style.contentVisibility = "visible";
+  const shown = [...document.querySelectorAll("body *")]
+    .filter((one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+    .filter((one) => one.offsetWidth > 1 && !one.closest(".unseen, .skip"));
+  const hides = ({ overflowX, textOverflow }) => /hidden|clip/.test(overflowX) && textOverflow !== "ellipsis";
+  const tooNarrow = (one) => (hides(getComputedStyle(one)) || one.matches("button, .button, nav a"))
+    && one.scrollWidth > one.clientWidth + 2;
+  const letters = (one) => one.matches("button, .button, textarea") && one.offsetHeight > 5 * one.offsetWidth;
+  const isCut = (one) => {
+    const { left, right } = one.getBoundingClientRect();
+    return left < -1 || right > wide + 1 || tooNarrow(one) || letters(one);
+  };
+  return [
+    ...(document.documentElement.scrollWidth > wide ? ["the page scrolls sideways"] : []),
+    ...shown.filter(isCut).map((one) => `${one.outerHTML.slice(0, 80)} ${one.innerText.slice(0, 40)}`),
+  ];
+}"""
+"""What is cut off, sticks out of the window, or has room for one letter in a line. Of a word that is not told whole, an
+ellipsis says so."""
+TWICE = "addEventListener('DOMContentLoaded', () => { document.documentElement.style.fontSize = '200%'; })"
+
+
+def words_that_a_phone_cannot_hold(house: House, page: Page) -> None:
+    permission(house, "git push --force-with-lease origin main")
+    every_kind(house)
+    page.goto("/")
+    expect(page.get_by_role("button", name="Deny")).to_be_visible()
+
+
+def short_permission(house: House, page: Page) -> None:
+    page.goto(f"/asks/{permission(house, 'git push --force-with-lease origin main').id}")
+
+
+IN_LARGE_TEXT = (words_that_a_phone_cannot_hold, short_permission, snoozing, filled_ask, history, log, agents, talk)
+
+
+@pytest.mark.parametrize("whose", ["the browser's", "the page's"])
+@pytest.mark.parametrize("show", IN_LARGE_TEXT)
+def test_in_text_of_twice_the_size_nothing_is_cut_off_on_a_phone(
+    house: House, sign_in: SignIn, show: Callable[[House, Page], None], whose: str
+) -> None:
+    page = sign_in("/healthz", viewport=PHONE, has_touch=True, is_mobile=True)
+    if whose == "the page's":
+        page.add_init_script(TWICE)
+    else:
+        devtools = page.context.new_cdp_session(page)
+        devtools.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
+    show(house, page)
+    expect(page.locator(".main-nav")).to_be_visible()
+    assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") == 32
+    assert page.evaluate(CUT) == []
+
+
 def test_the_keyboard_skips_to_the_content(house: House, sign_in: SignIn) -> None:
     page = sign_in()
     page.keyboard.press("Tab")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error, Locator, Page, Route, expect
 from tests.e2e.browser.conftest import PHONE
-from tests.e2e.browser.test_accessibility import TOO_SMALL, tabs_to, violations
+from tests.e2e.browser.test_accessibility import CUT, TOO_SMALL, TWICE, tabs_to, violations
 from tests.e2e.browser.test_attachments import PASTE
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
@@ -656,6 +656,27 @@ def test_what_steers_an_agent_covers_neither_the_field_nor_send_nor_how_it_stand
     expect(page.locator("[data-status]")).to_contain_text("Ready for your next message")
     assert send.evaluate(AT_ITS_MIDDLE)
     expect(field).to_have_value("Something more to do, please")
+
+
+def test_in_text_of_twice_the_size_a_conversation_leaves_room_to_read_and_to_write(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page = sign_in(**PHONE)
+    page.add_init_script(TWICE)
+    page.reload()
+    command = "git push --force-with-lease origin main"
+    begin(page, stage.project("plain"), "say hello", permit("Bash", command=command))
+    expect(card(page, "git push").get_by_role("button", name="Deny", exact=True)).to_be_visible()
+    field = page.get_by_label("Go on")
+    field.fill("Something more to do, please")
+    assert page.evaluate(CUT) == []
+    page.locator("details.choices > summary").tap()
+    expect(page.get_by_label("Permission mode")).to_be_visible()
+    assert page.evaluate(CUT) == []
+    assert field.evaluate("one => one.offsetWidth") > 300
+    # Nothing is pinned above what is read.
+    page.evaluate("scrollTo(0, 0)")
+    expect(page.locator(".dock")).not_to_be_in_viewport()
 
 
 def test_back_closes_what_lies_over_a_conversation_and_leaves_what_was_typed(stage: Stage, sign_in: SignIn) -> None:
