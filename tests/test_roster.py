@@ -62,6 +62,42 @@ def names(agents: list[AgentAtWork]) -> list[str]:
     return [each.asker.session for each in agents]
 
 
+def test_how_much_each_session_has_open_is_counted_however_little_of_it_is_listed(
+    store: Store, clock: FakeClock
+) -> None:
+    desk, roster = AskDesk(store, clock=clock), Roster(store, clock)
+    # One terminal, in which one session has followed the other, and a token that belongs to somebody.
+    first, second = (replace(HERE, leader="1", session=f"session-{number}") for number in (1, 2))
+    hers = replace(OVER_HTTP, owner="bob")
+    for asker, many in ((first, 3), (second, 2), (hers, 4)):
+        roster.note_server(asker)
+        for number in range(many):
+            clock.forward(1)
+            desk.hold(ask(text=f"Number {number}?", asker=asker))
+    desk.leave(ask(text="Nobody waits?", asker=first))
+    everybody = {"session-1": (4, 3), "session-2": (2, 2), "over-http": (4, 4)}
+    for person, seen in ((None, 3), ("bob", 3), ("ada", 2)):
+        agents = roster.at_work(desk.inbox(person=person, most=2), [], person, desk.open_by_session(person))
+        assert len(agents) == seen
+        assert all(each.waits for each in agents)
+        assert all((each.open, each.attended) == everybody[each.asker.session] for each in agents)
+    listed = roster.at_work(desk.inbox(most=2), [])
+    assert [(each.open, each.waits) for each in listed if each.asker == first] == [(2, True)]
+
+
+def test_no_list_that_is_cut_short_is_taken_for_all_that_an_agent_has_open(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.desks._MOST_ASKS", 2)
+    config = load(environ={"HOME": str(tmp_path), "SAYSO_STATE_DIR": str(tmp_path / "state")}, cwd=tmp_path)
+    desks = Desks(config, store)
+    desks.roster.note_server(HERE)
+    for number in range(5):
+        desks.asks.hold(ask(text=f"Number {number}?", asker=HERE))
+    (agent,) = desks.agents_at_work("ada")
+    assert (len(agent.asks), agent.open) == (2, 5)
+
+
 def test_a_session_is_listed_once_however_it_was_seen(store: Store, clock: FakeClock) -> None:
     roster = Roster(store, clock)
     roster.note_gate(HERE, "Bash: npm test")

@@ -203,7 +203,8 @@ class Desks:
     def agents_at_work(self, person: str | None = None) -> list[AgentAtWork]:
         """Each session of an agent that is there, those that wait for a person first."""
         asks = self.asks.inbox(person=person, most=_MOST_ASKS)
-        return self.roster.at_work(asks, self.operations.under_way(person=person), person)
+        sizes = self.asks.open_by_session(person) if len(asks) == _MOST_ASKS else None
+        return self.roster.at_work(asks, self.operations.under_way(person=person), person, sizes)
 
     @cached_property
     def operations(self) -> OperationDesk:

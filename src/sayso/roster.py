@@ -25,6 +25,7 @@ from sayso.records import asdict, record
 from sayso.text import one_line
 
 if TYPE_CHECKING:
+    from sayso.asks.crowds import OpenBySession
     from sayso.operations.operation import Operation
     from sayso.store import Row, Store, Transaction
 
@@ -39,7 +40,11 @@ _LONGEST = 200
 def agent_id(asker: Asker) -> str:
     """The same for all that one session of an agent does, through whatever gate or server; empty where nothing is known
     of it."""
-    named = f"session\n{asker.agent}\n{asker.client}\n{asker.session}" if asker.session else asker.source
+    return _id_of(asker.agent, asker.client, asker.session, "" if asker.session else asker.source)
+
+
+def _id_of(agent: str, client: str, session: str, source: str) -> str:
+    named = f"session\n{agent}\n{client}\n{session}" if session else source
     return sha256(named.encode())[:12] if named else ""
 
 
@@ -57,7 +62,11 @@ class AgentAtWork:
     doing: str = ""
     """What it last wanted to do, as far as a gate has seen it."""
     asks: tuple[Ask, ...] = ()
-    """What it has open in the inbox; what it waits for first."""
+    """What it has open in the inbox; what it waits for first. Where very much is open, not all of it."""
+    open: int = 0
+    """How much that is."""
+    attended: int = 0
+    """How much of it it waits for."""
     commands: tuple[Operation, ...] = ()
     """What it runs."""
     in_turn: bool | None = None
@@ -74,14 +83,15 @@ class AgentAtWork:
     @property
     def waits(self) -> bool:
         """Whether it goes on only when a person has decided."""
-        return any(ask.attended for ask in self.asks)
+        return self.attended > 0
 
     @property
     def version(self) -> str:
         """Another one whenever it is told differently."""
         asks = [f"{ask.id}.{ask.version}" for ask in self.asks]
         commands = [f"{command.id}.{command.version}" for command in self.commands]
-        facts = (self.doing, self.asker.branch, str(self.since), str(self.in_turn), self.said)
+        sizes = f"{self.open} {self.attended}"
+        facts = (sizes, self.doing, self.asker.branch, str(self.since), str(self.in_turn), self.said)
         told = "\n".join((*asks, *commands, *facts))
         return sha256(told.encode())[:8]
 
@@ -120,19 +130,28 @@ class Roster:
         self._store.write(work)
 
     def at_work(
-        self, asks: Iterable[Ask], commands: Iterable[Operation], person: str | None = None
+        self,
+        asks: Iterable[Ask],
+        commands: Iterable[Operation],
+        person: str | None = None,
+        sizes: Iterable[OpenBySession] | None = None,
     ) -> list[AgentAtWork]:
         """Everybody who is at work, given what is open and what runs: first those who wait for a person, the longest
-        first; then the others, each oldest first. With a person: those that person may see."""
+        first; then the others, each oldest first. With a person: those that person may see. With sizes: how much each
+        has open, where these asks are not all."""
         asked, run = _by_agent(asks), _by_agent(commands)
-        noted = self._present({*asked, *run}, person)
+        counted = _counted(asked) if sizes is None else _summed(sizes)
+        noted = self._present({*asked, *run, *counted}, person)
         known = {each.id for each in noted}
         waiting = {agent: ask for agent, found in asked.items() for ask in found if ask.attended}
         noted += [_from_ask(agent, ask) for agent, ask in waiting.items() if agent not in known]
         short = short_sessions(session_name(each.asker) for each in noted)
-        agents = [_agent(each, short, asked.get(each.id, []), run.get(each.id, [])) for each in noted]
+        agents = [
+            _agent(each, short, asked.get(each.id, []), run.get(each.id, []), counted.get(each.id, (0, 0)))
+            for each in noted
+        ]
         seen = [each for each in agents if person is None or each.asker.owner in ("", person)]
-        return sorted(seen, key=lambda each: (not each.waits, each.asks[0].created_at if each.waits else each.since))
+        return sorted(seen, key=lambda each: (not each.waits, _since(each)))
 
     def is_open(self, client: str, session: str) -> bool:
         """Whether the process of a client's session is still there. Nobody is taken off."""
@@ -243,7 +262,27 @@ def _by_agent(things: Iterable[T]) -> dict[str, list[T]]:
     return found
 
 
-def _agent(noted: _Noted, short: Mapping[str, str], asks: list[Ask], commands: list[Operation]) -> AgentAtWork:
+def _counted(asked: Mapping[str, Sequence[Ask]]) -> dict[str, tuple[int, int]]:
+    """How much each agent has open, and how much of that it waits for."""
+    return {agent: (len(asks), sum(ask.attended for ask in asks)) for agent, asks in asked.items()}
+
+
+def _summed(sizes: Iterable[OpenBySession]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for each in sizes:
+        if agent := _id_of(each.agent, each.client, each.session, each.source):
+            size, attended = found.get(agent, (0, 0))
+            found[agent] = size + each.size, attended + each.attended
+    return found
+
+
+def _since(agent: AgentAtWork) -> int:
+    return agent.asks[0].created_at if agent.waits and agent.asks else agent.since
+
+
+def _agent(
+    noted: _Noted, short: Mapping[str, str], asks: list[Ask], commands: list[Operation], counted: tuple[int, int]
+) -> AgentAtWork:
     ordered = sorted(asks, key=lambda ask: (not ask.attended, ask.created_at))
     return AgentAtWork(
         id=noted.id,
@@ -253,6 +292,8 @@ def _agent(noted: _Noted, short: Mapping[str, str], asks: list[Ask], commands: l
         seen_at=noted.seen_at,
         doing=noted.doing,
         asks=tuple(ordered),
+        open=counted[0],
+        attended=counted[1],
         commands=tuple(commands),
     )
 

@@ -471,3 +471,14 @@ def test_many_old_operations_go_in_several_steps(operations: OperationDesk, cloc
     clock.forward(30 * DAY)
     assert operations.collect(age_ms=7 * DAY, total_bytes=10**9, ending=threading.Event()) == 120
     assert operations.recent() == []
+
+
+def test_all_that_is_under_way_is_counted_however_little_of_it_is_listed(
+    store: Store, operations: OperationDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.operations.reader.MOST_UNDER_WAY", 2)
+    reader = OperationReader(store, Config())
+    for number in range(5):
+        operations.open(new(asker=replace(AGENT, owner="bob" if number == 0 else "")))
+        shown = reader.overview(person="ada", most=1)
+        assert (len(shown.under_way), shown.running) == (min(number, 2), number)

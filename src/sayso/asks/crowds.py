@@ -21,6 +21,19 @@ QUIET = 60_000
 
 
 @record
+class OpenBySession:
+    """How much one session of an agent has open, by what names it in `Asker`."""
+
+    agent: str
+    client: str
+    session: str
+    source: str
+    size: int
+    attended: int
+    """How many of them it waits for right now."""
+
+
+@record
 class Crowd:
     """All questions that one agent has open in one project, told as one."""
 

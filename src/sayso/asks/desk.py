@@ -387,6 +387,23 @@ class AskDesk:
         row = self._store.one("open_asks_of", put_by=asker.source)
         return int(row["size"]) if row else 0
 
+    def open_by_session(self, person: str | None = None) -> list[crowds.OpenBySession]:
+        """How much each session of an agent has open, however much that is. With a person: of what that person may
+        see."""
+        who = {} if person is None else {"person": person}
+        found = self._store.all("open_by_session_of" if who else "open_by_session", **who)
+        return [
+            crowds.OpenBySession(
+                agent=row["agent"],
+                client=row["client"],
+                session=row["session"] or "",
+                source=row["put_by"],
+                size=row["size"],
+                attended=row["attended"],
+            )
+            for row in found
+        ]
+
     def open_askers(self, host: str) -> set[Asker]:
         """Who has asked what can be answered, from processes of this machine."""
         askers = map(rows.read_asker, self._store.all("open_askers", host=host))

@@ -52,7 +52,7 @@ def command(name: str | None, as_json: bool) -> None:
 def doing(desks: Desks, agent: AgentAtWork) -> str:
     """What it waits for, runs, or was last seen at, in one line."""
     if agent.asks:
-        more = len(agent.asks) - 1
+        more = agent.open - 1
         told = tr("waits for you: {what}") if agent.waits else tr("left open: {what}")
         what = headline(agent.asks[0])
         return told.format(what=tr("{first} (+{more} more)", first=what, more=more) if more else what)

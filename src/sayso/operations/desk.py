@@ -217,6 +217,11 @@ class OperationDesk(DetachedDesk[Operation]):
         sequence: of a project, or for a person."""
         return self._all("operations_under_way", project=project, person=person, most=most, **self._of(None))
 
+    def how_many_under_way(self, *, project: str | None = None, person: str | None = None) -> int:
+        """How many of these there are, however many that is."""
+        row = self._store.one("operations_under_way_size", project=project, person=person, **self._of(None))
+        return int(row["size"]) if row else 0
+
     def ended(
         self,
         *,

@@ -48,6 +48,8 @@ class Overview:
     under_way: tuple[Operation, ...]
     ended: tuple[Operation, ...]
     more: bool = False
+    running: int = 0
+    """How many are under way: more than are listed, where they are very many."""
 
 
 @record
@@ -104,8 +106,12 @@ class OperationReader:
     ) -> Overview:
         """All that is under way, and a page of what has ended. With a person: what that person may see."""
         ended = self.desk.ended(project=project, person=person, before=before, most=most + 1)
-        under_way = self.desk.under_way(project=project, person=person, most=max(most, MOST_UNDER_WAY))
-        return Overview(under_way=tuple(under_way), ended=tuple(ended[:most]), more=len(ended) > most)
+        limit = max(most, MOST_UNDER_WAY)
+        under_way = self.desk.under_way(project=project, person=person, most=limit)
+        is_cut = len(under_way) == limit
+        running = self.desk.how_many_under_way(project=project, person=person) if is_cut else len(under_way)
+        more = len(ended) > most
+        return Overview(under_way=tuple(under_way), ended=tuple(ended[:most]), more=more, running=running)
 
     def find(self, short_id: str) -> Operation:
         """The operation whose id begins so."""

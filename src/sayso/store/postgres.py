@@ -386,10 +386,15 @@ def _without_secrets(address: str) -> str:
     return f"postgresql://{host}{port and ':' + port}/{name}"
 
 
+_JSON = re.compile(r"json_extract\((\w+), '\$\.(\w+)\.(\w+)'\)")
+
+
 @cache
 def _in_its_style(query: str) -> bytes:
-    """A named query with `:name` written as psycopg wants it, and `%` as itself."""
-    return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", queries()[query].replace("%", "%%")).encode()
+    """A named query with `:name` written as psycopg wants it, `%` as itself, and a look into JSON as PostgreSQL wants
+    it."""
+    found = _JSON.sub(r"CAST(\1 AS JSON) #>> '{\2,\3}'", queries()[query])
+    return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", found.replace("%", "%%")).encode()
 
 
 def _lock_of(process: str) -> int:

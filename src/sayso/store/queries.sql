@@ -179,6 +179,25 @@ SELECT id, created_at, {asked_at} FROM asks
 WHERE state IN ('pending', 'timed_out') AND {decided_by} AND owner NOT IN ('', :person)
 ORDER BY created_at, id;
 
+-- part: whose
+agent, client, put_by, json_extract(body, '$.asker.session') AS session, CASE WHEN state = 'pending' THEN wait_id END AS waits
+
+-- name: open_by_session
+-- How much each session of an agent has open, and how much of that it waits for, however much that is.
+SELECT agent, client, put_by, session, count(*) AS size, count(waits) AS attended FROM (
+  SELECT {whose} FROM asks WHERE state IN ('pending', 'timed_out')
+) AS every GROUP BY agent, client, put_by, session;
+
+-- name: open_by_session_of
+SELECT agent, client, put_by, session, count(*) AS size, count(waits) AS attended FROM (
+  SELECT {whose} FROM asks WHERE state IN ('pending', 'timed_out') AND owner = ''
+  UNION ALL
+  SELECT {whose} FROM asks WHERE state IN ('pending', 'timed_out') AND owner = :person AND owner <> ''
+  UNION ALL
+  SELECT {whose} FROM asks
+  WHERE state IN ('pending', 'timed_out') AND {decided_by} AND owner NOT IN ('', :person)
+) AS theirs GROUP BY agent, client, put_by, session;
+
 -- name: open_askers
 -- A token names its agent on whatever machine, and has none beside it.
 SELECT body FROM asks WHERE state IN ('pending', 'timed_out') AND host IN ('', :host);
@@ -826,15 +845,21 @@ WHERE (parent = '' OR (ended_at IS NULL AND EXISTS (
   AND (created_at < :before_time OR (created_at = :before_time AND id < :before_id))
 ORDER BY created_at DESC, id DESC LIMIT :most;
 
--- name: operations_under_way
-SELECT * FROM operations
+-- part: under_way
+FROM operations
 WHERE ended_at IS NULL AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:agent AS TEXT) IS NULL OR (agent = :agent AND client = :client AND host = :host AND background = 1))
   AND (parent = '' OR EXISTS (
     SELECT 1 FROM operations AS whole WHERE whole.id = operations.parent AND whole.ended_at IS NOT NULL
   ))
+
+-- name: operations_under_way
+SELECT * {under_way}
 ORDER BY created_at DESC, id DESC LIMIT :most;
+
+-- name: operations_under_way_size
+SELECT count(*) AS size {under_way};
 
 -- name: operations_ended
 SELECT * FROM operations

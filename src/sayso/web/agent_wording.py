@@ -16,7 +16,7 @@ def standing(agent: AgentAtWork) -> Standing:
     """In the words and tones of conversations. Of one whose session cannot be read it is not known whether it works."""
     if agent.waits:
         return Standing(word="Waits for you", tone="late")
-    if agent.asks:
+    if agent.open:
         return Standing(word="Has a question open", tone="late")
     if agent.commands:
         return Standing(word="Running a command", tone="waiting")

@@ -151,7 +151,7 @@ class StreamBoard:
         connecting, self._connecting = self._connecting, _connecting_event(seen.connecting)
         told = (
             self._inbox.update(inbox.entries, more=inbox.last is not None, snoozed=seen.snoozed),
-            self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
+            self._commands.update([*commands.under_way, *commands.ended], running=commands.running),
             self._conversations.update(talk.rows, older=talk.older, waiting=talk.waiting),
             self._agents.update(seen.agents),
             self._absence if self._absence != absence else None,

@@ -262,7 +262,9 @@ class News:
         put_off = snoozed_by(site, user)
         asks = [entry.newest if isinstance(entry, Crowd) else entry for entry in inbox.entries]
         asks += [one.ask for one in put_off]
-        at_work = site.desks.roster.at_work(asks, commands.under_way, user)
+        is_all = inbox.last is None and all(isinstance(entry, Ask) for entry in inbox.entries)
+        sizes = None if is_all else site.desk.open_by_session(user)
+        at_work = site.desks.roster.at_work(asks, commands.under_way, user, sizes)
         return SeenByPerson(
             inbox=inbox,
             snoozed=len(put_off),

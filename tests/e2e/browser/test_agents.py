@@ -52,6 +52,21 @@ def test_agents_at_work_are_told_apart_and_lead_to_what_they_ask(house: House, s
     expect(page).to_have_url(f"{house.address_of()}/asks/{asked.id}")
 
 
+def test_how_much_an_agent_has_open_is_told_however_much_that_is(house: House, sign_in: SignIn) -> None:
+    asker = replace(at_work(house, "session-of-333333", ""), leader="3")
+    for number in range(7):
+        house.hold(new_ask(confirm(f"Number {number}?"), asker=asker))
+    # The page itself, and what keeps it up.
+    page = sign_in("/agents", java_script_enabled=False)
+    expect(page.locator("[data-agents] > .row", has_text="333333")).to_contain_text("7 open")
+    page = live(sign_in("/agents"))
+    row = page.locator("[data-agents] > .row", has_text="333333")
+    expect(row).to_contain_text("7 open")
+    house.hold(new_ask(confirm("One more?"), asker=asker))
+    expect(row).to_contain_text("8 open")
+    expect(row).to_contain_text("Waits for you")
+
+
 def test_the_switch_says_away_and_back_on_every_tab(house: House, sign_in: SignIn) -> None:
     page = live(sign_in("/"))
     other = page.context.new_page()
