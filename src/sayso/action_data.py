@@ -24,11 +24,13 @@ _PARTS = {
     "tool_file": "the tool file",
     "file": "the file that it edits",
     "diff": "the change to the file",
+    "leads_to": "where a link leads",
 }
 _ENTRIES = {
     "input": "its input {name}",
     "files": "the contents of {name}",
     "environment": "the environment variable {name}",
+    "leads_to": "where {name} leads",
 }
 
 

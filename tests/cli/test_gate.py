@@ -32,9 +32,10 @@ from sayso.gates.client import Aftermath, DecidedThere, GateVerdict
 from sayso.gates.open_prompt import OpenPrompt
 from sayso.gates.prompts import AskedPermission
 from sayso.gates.transcript import MOST_LINE, SessionTranscript
-from sayso.permissions.action import AllowScope
+from sayso.permissions.action import AllowScope, action_of
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
+from sayso.permissions.parts import parts_of
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.presence import PresenceDesk
 from sayso.processes import name_of
@@ -273,6 +274,39 @@ def test_an_edit_shows_its_diff_and_is_not_allowed_once_the_file_has_changed(hom
         found = verdict_of(gate.end)
         assert found is not None
         assert found.decision is Decision.NOT_DONE
+
+
+def test_who_allows_a_read_sees_where_a_link_leads_and_no_yes_follows_it_elsewhere(home: Home) -> None:
+    notes, harmless, secret = home.project / "notes.md", home.project / "ok.md", home.project / "secret"
+    notes.symlink_to(harmless)
+    read = prompt(home, "Read", {"file_path": str(notes)})
+    with waiting(home, read) as gate:
+        assert gate.ask.title.startswith("Allow Read: notes.md → /")
+        action = action_of(gate.ask)
+        assert action
+        first, *_ = parts_of(action)
+        assert (first.label, first.text) == ("Link", f"{notes} -> {harmless}")
+        gate.allow(scope=AllowScope.SESSION)
+        assert gate.decision()["behavior"] == "allow"
+    notes.unlink()
+    notes.symlink_to(secret)
+    with waiting(home, read) as gate:
+        assert str(secret) in str(gate.ask.wanted)
+        notes.unlink()
+        notes.symlink_to(harmless)
+        gate.allow()
+        assert gate.decision()["behavior"] == "deny"
+
+
+def test_an_edit_to_a_path_with_a_link_that_nobody_was_shown_is_not_done(home: Home) -> None:
+    (home.project / "notes.md").symlink_to(home.project / "secret")
+    with waiting(home, prompt(home, "Read", {"file_path": "ok.md"})) as gate:
+        gate.allow(changed={"file_path": "notes.md"})
+        assert gate.decision() == {
+            "behavior": "deny",
+            "message": 'The user allowed this, but where "notes.md" leads changed after they had looked at it, so it '
+            "was not allowed. Look at it again, and then ask again.",
+        }
 
 
 def test_the_questions_of_claudes_own_tool_are_answered_from_the_inbox(home: Home) -> None:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from sayso.agents.agent import items, mapping, words
-from sayso.dialects.approve import Permission, wanted_action
+from sayso.dialects.approve import Permission, wanted_here
 from sayso.permissions.action import Action, ActionKind
-from sayso.permissions.edits import path_of, unified
-from sayso.permissions.seen_file import seen
+from sayso.permissions.edits import unified
 from sayso.records import replace
 from sayso.rules.uses import NOT_TOLD, UNCLEAR
 from sayso.text import one_line
@@ -230,9 +229,7 @@ def _all_that_is_told(call: AcpCall) -> Iterator[tuple[str, Any]]:
 
 def action_of(call: AcpCall, project: Path, label: str) -> Action:
     """What the agent wants to do, as things stand now."""
-    permission, folder = known_as(call), _folder(call, project)
-    named = path_of(permission.tool, permission.given)
-    action = wanted_action(permission, os.path.realpath(folder), seen(folder / named) if named else None)
+    action = wanted_here(known_as(call), _folder(call, project))
     data = dict(action.data)
     if diff := _diff(call):
         data["diff"] = diff

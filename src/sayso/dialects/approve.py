@@ -7,7 +7,9 @@ Nothing but a person's plain choice to allow is ever told as an allow.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sayso.action_data import DEEPEST, is_too_deep, numbers_beyond_json
@@ -17,12 +19,13 @@ from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
 from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.errors import Problems
+from sayso.linked_paths import links_in
 from sayso.permissions import edits
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.ruled import LEFT_TO_PEOPLE, RuledAction
-from sayso.permissions.seen_file import SeenFile
+from sayso.permissions.seen_file import SeenFile, seen
 from sayso.permissions.verdict import verdict_of
-from sayso.records import record
+from sayso.records import record, replace
 from sayso.text import quoted
 
 NAME = "approve"
@@ -147,14 +150,37 @@ def ask_for(
     )
 
 
+def wanted_here(permission: Permission, folder: Path) -> Action:
+    """What the agent's tool would do in this folder, as things stand now on this machine."""
+    named = edits.path_of(permission.tool, permission.given)
+    action = wanted_action(permission, os.path.realpath(folder), seen(folder / named) if named else None)
+    links = links_of(action, folder)
+    return replace(action, data={**action.data, "leads_to": links}) if links else action
+
+
 def wanted_action(permission: Permission, folder: str, file: SeenFile | None) -> Action:
-    """What the agent's tool would do."""
+    """What it would do, as far as that can be told from this alone."""
     data: dict[str, Any] = {"input": dict(permission.given)}
     if change := edits.change(permission.tool, permission.given, file.text if file else None):
         data["diff"] = change.diff
     if file:
         data["file"] = file.plain
     return Action(kind=_kind(permission.tool), tool=permission.tool, folder=folder, data=data)
+
+
+def links_of(action: Action, folder: Path) -> dict[str, str]:
+    """Where what its input names leads, where that is elsewhere. In a shell line nobody can tell what is a path."""
+    return {} if action.kind is ActionKind.SHELL else links_in(action.data.get("input"), folder)
+
+
+def turned_links(ask: Ask, folder: Path) -> tuple[str, ...]:
+    """What a person has put into the input that leads elsewhere than they were shown, in words: they wrote a path, and
+    were not told of the links on its way."""
+    found = verdict_of(ask)
+    if not found or not found.action or not (ask.outcome and ask.outcome.changed):
+        return ()
+    now, shown = links_of(found.action, folder), found.action.data.get("leads_to", {})
+    return tuple(f"where {quoted(path)} leads" for path in now if now[path] != shown.get(path))
 
 
 def _kind(tool: str) -> ActionKind:

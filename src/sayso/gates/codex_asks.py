@@ -21,6 +21,7 @@ from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.gates.codex_server import COMMAND, MCP_TOOL, PATCH
 from sayso.gates.prompts import AskedPermission
+from sayso.linked_paths import links_in
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import unified
 from sayso.permissions.seen_file import SeenFile, seen
@@ -169,6 +170,8 @@ def change_action(changes: Sequence[Json], params: Json, folder: Path) -> Action
         data["file"] = files[0].plain
     else:
         data["compared"] = [file.plain for file in files]
+    if links := links_in(data["input"], folder):
+        data["leads_to"] = links
     return Action(kind=ActionKind.EDIT, tool=PATCH, folder=os.path.realpath(folder), data=data)
 
 

@@ -10,12 +10,9 @@ from sayso.asks.quorum import quorum_of
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.dialects.dialect import ToolReply
-from sayso.gates.asker import real_folder
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.permissions.action import Action, differing_parts
-from sayso.permissions.edits import path_of
 from sayso.permissions.ruled import LEFT_TO_PEOPLE, RuledAction
-from sayso.permissions.seen_file import seen
 from sayso.permissions.verdict import Decision, allowed_by, verdict_of
 from sayso.terminals import terminal_of
 
@@ -73,7 +70,7 @@ class AskedPermission:
         left_to_client = self._prompt.own_prompt is not OwnPrompt.NEVER and quorum_of(ask) is None
         if found is None or (found.decision is Decision.UNDECIDED and left_to_client):
             return None
-        changed = differing_parts(self._action, self._as_it_is()) if found.allowed else ()
+        changed = self._changed(ask) if found.allowed else ()
         if changed:
             self._desks.asks.void(ask.id, f"changed after it was shown: {' and '.join(changed)}")
         elif allowed := allowed_by(ask):
@@ -93,11 +90,14 @@ class AskedPermission:
             subagent=self._prompt.subagent,
         )
 
+    def _changed(self, ask: Ask) -> tuple[str, ...]:
+        """What is not as it was shown to whoever allowed it."""
+        as_edited = approve.turned_links(ask, self._prompt.folder)
+        return (*differing_parts(self._action, self._as_it_is()), *as_edited)
+
     def _as_it_is(self) -> Action:
         """What the agent wants to do, as things stand now."""
-        permission, folder = self._prompt.permission, self._prompt.folder
-        named = path_of(permission.tool, permission.given)
-        return approve.wanted_action(permission, real_folder(folder), seen(folder / named) if named else None)
+        return approve.wanted_here(self._prompt.permission, self._prompt.folder)
 
 
 class AskedQuestions:

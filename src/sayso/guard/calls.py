@@ -8,6 +8,7 @@ from typing import Any
 
 from sayso.action_data import canonical, digest_of
 from sayso.guard.reading import CALL, encoded, is_id, meta_of, read
+from sayso.linked_paths import links_in
 from sayso.protocol.messages import Json, RequestId
 from sayso.protocol.request import ClientInfo
 from sayso.protocol.versions import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, VERSION_KEY
@@ -102,6 +103,8 @@ def _action(params: Mapping[str, Any], server: GuardedServer) -> Json:
         others["_meta"] = meta
     if others:
         data["params"] = others
+    if links := links_in(data["input"], server.folder):
+        data["leads_to"] = links
     return {"kind": "mcp", "tool": f"mcp__{server.name}__{params['name']}", "folder": server.folder, "data": data}
 
 

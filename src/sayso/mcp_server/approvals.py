@@ -24,9 +24,7 @@ from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import ClientPatience
 from sayso.mcp_server.replies import result
 from sayso.permissions.action import Action, differing_parts
-from sayso.permissions.edits import path_of
 from sayso.permissions.ruled import asked_by
-from sayso.permissions.seen_file import seen
 from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import AllowedAction, allowed_by
 from sayso.protocol.results import ToolResult
@@ -101,7 +99,7 @@ class ApproveCalls:
         held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config, ruled))
         try:
             ask = await self._decided(held, waiting, ctx)
-            changed = differing_parts(action, await in_thread(self._action, permission, ctx))
+            changed = await in_thread(self._changed, action, permission, ask, ctx)
             if changed:
                 await waiting.do(waiting.desk.void, ask.id, f"changed after it was shown: {' and '.join(changed)}")
             elif allowed := allowed_by(ask):
@@ -144,15 +142,19 @@ class ApproveCalls:
                 logger.warning("A permission has to wait for the store: %s", error)
                 await self._backend.pause(SPACE_EVERY)
 
+    def _changed(self, shown: Action, permission: Permission, ask: Ask, ctx: CallContext) -> tuple[str, ...]:
+        """What is not as it was shown to whoever decided."""
+        elsewhere = self._backend.asker_of(ctx).agent
+        as_edited = () if elsewhere else dialect.turned_links(ask, self._backend.folder_of(ctx))
+        return (*differing_parts(shown, self._action(permission, ctx)), *as_edited)
+
     def _action(self, permission: Permission, ctx: CallContext) -> Action:
         """What the agent wants to do, as things stand now."""
         asker = self._backend.asker_of(ctx)
         if asker.agent:
             # An agent that came over HTTP means files of its own machine.
             return dialect.wanted_action(permission, asker.project, None)
-        folder = self._backend.folder_of(ctx)
-        named = path_of(permission.tool, permission.given)
-        return dialect.wanted_action(permission, str(folder.resolve()), seen(folder / named) if named else None)
+        return dialect.wanted_here(permission, self._backend.folder_of(ctx))
 
 
 def _denied(why: str) -> ToolResult:

@@ -41,7 +41,8 @@ class ActionKind(StrEnum):
     """`argv` that starts an MCP server, the `tools` that agents would see of it, whole, by their names, and the `diff`
     of those that were accepted before."""
     OTHER = "other"
-    """`input`, the whole of it: so have all kinds that an agent's own tools come to."""
+    """`input`, the whole of it: so have all kinds that an agent's own tools come to; and, but for shell lines, where
+    what it names by a link really `leads_to`, if it does."""
 
 
 class AllowScope(StrEnum):
@@ -205,7 +206,9 @@ def _subject(action: Action) -> str:
         subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
         if action.kind is ActionKind.PLAN:
             return _first_line(subject)
-        return _shortened(subject, action) or _changed_paths(given, action)
+        leads_to = action.data.get("leads_to", {}).get(subject)
+        told = f"{_shortened(subject, action)} → {leads_to}" if leads_to else _shortened(subject, action)
+        return told or _changed_paths(given, action)
     if action.kind is ActionKind.SEQUENCE:
         return words.steps(len(action.data["steps"]))
     argv = action.data.get("argv")

@@ -82,6 +82,9 @@ def changed(action: Action, given: Mapping[str, Any]) -> Action:
     before = action.data["input"]
     _check(before, given)
     data = {**action.data, "input": dict(given)}
+    if links := data.pop("leads_to", None):
+        named = {text for _, text in texts_in("", dict(given))}
+        data |= {"leads_to": still} if (still := {path: links[path] for path in links if path in named}) else {}
     if action.kind is ActionKind.EDIT:
         if edits.path_of(action.tool, given) != edits.path_of(action.tool, before):
             # Another file than the one that was compared.

@@ -23,6 +23,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 class PartName(StrEnum):
     """What a part is: a surface translates these."""
 
+    LINK = "Link"
     COMMAND_LINE = "Command line"
     SHELL = "Shell command"
     CHANGE = "Change"
@@ -98,6 +99,7 @@ def _parts(action: Action, programs: dict[str, str]) -> Iterator[ActionPart]:
         for number, step in enumerate(told.pop("steps"), start=1):
             yield from (replace(part, step=number) for part in _parts(action_from(step), programs))
     yield from _not_known(told)
+    yield from _links(told)
     yield from _skipped(told)
     yield from _first(action, told, programs)
     yield from _input(told)
@@ -110,6 +112,13 @@ def _not_known(told: dict[str, Any]) -> Iterator[ActionPart]:
     for key, name in (("not_told", PartName.NOT_TOLD), ("unclear", PartName.UNCLEAR)):
         if isinstance(told.get(key), str) and told[key]:
             yield ActionPart(name=name, text=exact(told.pop(key)))
+
+
+def _links(told: dict[str, Any]) -> Iterator[ActionPart]:
+    """Which files are meant in truth."""
+    if _is_texts(told.get("leads_to")) and told["leads_to"]:
+        lines = [f"{words.word(path)} -> {words.word(real)}" for path, real in told.pop("leads_to").items()]
+        yield ActionPart(name=PartName.LINK, text="\n".join(lines))
 
 
 def _first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> Iterator[ActionPart]:

@@ -208,6 +208,7 @@ class Texts:
     allows_session: str = "Allowing it holds for the same action for the rest of this session."
     allows_tool: str = "Allowing it holds for every call of {tool}, whatever its input, for the rest of this session."
     step_part: str = "Step {n}: {part}"
+    part_link: str = "Link"
     part_command_line: str = "Command line"
     part_shell: str = "Shell command"
     part_change: str = "Change"

@@ -202,6 +202,7 @@ class German(Texts):
     allows_session = "Erlauben gilt für genau dies bis zum Ende dieser Sitzung."
     allows_tool = "Erlauben gilt für jeden Aufruf von {tool}, was immer er enthält, bis zum Ende dieser Sitzung."
     step_part = "Schritt {n}: {part}"
+    part_link = "Verweis"
     part_command_line = "Befehlszeile"
     part_shell = "Shell-Befehl"
     part_change = "Änderung"
