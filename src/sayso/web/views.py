@@ -46,6 +46,9 @@ from sayso.web.snoozing import snoozed_by
 from sayso.web.wording import goes_on_with, how_many_found, too_late
 
 HISTORY_PAGE = 50
+REJECT = "reject"
+"""What a form wants that says no to a question, and to whatever else was marked beside it."""
+NOT_UNDERSTOOD = "Nothing was decided: reload the page, then decide again."
 BEGUN = "begun"
 """The field with the draft that a page was made from."""
 
@@ -156,6 +159,9 @@ async def settle(request: Request) -> Response:
         if fields.one("settle") == AS_ASKED:
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, replace(entries, edit=None)))
             return RedirectResponse(_page_of(ask, crowd_of(ask, fields.one("crowd"))), 303)
+        if wish.work is None and fields.one("row"):
+            # A row has nothing to keep: whoever sent it must not take it for done.
+            return await show(ask, entries, refused=NOT_UNDERSTOOD, status=422)
         if wish.work is None:
             entries = await _keep(site, visitor, ask, entries, fields)
             return await show(ask, entries, kept=wish.editing is None, begun=None)
@@ -189,7 +195,7 @@ async def _answer(site: Site, visitor: Visitor, ask: Ask, entries: Draft, fields
         checked, refused = check(ask, entries), contradiction(ask, fields) or begun
         problems = {} if refused else checked.problems
         return FormWish(work=partial(site.desk.answer, ask.id, checked.answers), refused=refused, problems=problems)
-    if fields.one("settle") == "reject":
+    if fields.one("settle") == REJECT:
         return FormWish(work=partial(site.desk.reject, ask.id, entries.reason.strip()), refused=begun)
     return FormWish()
 
@@ -203,7 +209,7 @@ async def _answer_begun(site: Site, visitor: Visitor, ask: Ask) -> str:
 async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard, fields: Fields) -> FormWish:
     """A row has no field for the words of a no; those that were written elsewhere count there."""
     scope, pressed = wanted_scope(fields), fields.one("settle")
-    if pressed == DENY:
+    if pressed in (DENY, REJECT):
         return FormWish(work=partial(site.permissions.deny, ask.id, because=fields.one("q0-note").strip()))
     if pressed == TAKE_BACK:
         return FormWish(work=partial(site.permissions.take_back, ask.id))

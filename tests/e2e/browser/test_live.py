@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, Route, expect
-from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
+from tests.e2e.browser.conftest import PHONE, NewContext, SignIn, sign_in_context
 from tests.e2e.browser.streams import DEAF, go_deaf
 from tests.e2e.clients.process import wait_until
 from tests.e2e.stdio.pipe import MODERN
-from tests.web.house import WAIT, House, answers_of, confirm, multi_select, new_ask, select, text
+from tests.web.house import USER, WAIT, House, answers_of, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.model import Answer, Settler, State
 from sayso.web.boards import DRAWN
@@ -409,6 +409,22 @@ def test_a_server_restarted_in_the_middle_of_a_form_takes_the_answer(own_house: 
     expect(page.locator("#standing")).to_contain_text("Answered by you in the browser")
     first, second, third = answers_of(own_house.desk.get(ask.id))
     assert (first.text, second.chosen, third.chosen) == ("half an answer", ("option 1",), ("option 2",))
+
+
+def test_what_was_typed_without_a_network_is_on_the_server_soon_after_without_another_word(
+    house: House, sign_in: SignIn
+) -> None:
+    ask = house.ask(text("Which words?"))
+    page = sign_in(f"/asks/{ask.id}", **PHONE)
+    field, note = page.get_by_role("textbox", name="Question"), page.locator("[data-draft-note]")
+    field.fill("abc")
+    expect(note).to_have_text("Kept as a draft")
+    page.context.set_offline(True)
+    field.press_sequentially(" def")
+    expect(note).to_have_text("Kept in this browser only, because the server cannot be reached")
+    page.context.set_offline(False)
+    expect(note).to_have_text("Kept as a draft")
+    assert "abc def" in str(house.desk.draft(ask.id, USER))
 
 
 def test_what_was_entered_while_the_server_was_away_survives_a_reload(own_house: House, sign_in_to: SignInTo) -> None:

@@ -337,6 +337,41 @@ def test_a_press_on_what_has_only_just_come_into_sight_again_allows_nothing(
     assert answers_of(house.desk.get(ask.id))[0].chosen == ("deny",)
 
 
+def test_where_fold_was_pressed_no_allow_counts_for_three_seconds(house: House, sign_in: SignIn) -> None:
+    long = permission(house, "\n".join(f"echo {number}" for number in range(60)))
+    short = permission(house, "rm -rf build")
+    page = sign_in("/healthz", **PHONE)
+    page.clock.install()
+    page.goto("/")
+    fold = page.locator(f"[data-ask='{long.id}'] details.row-open")
+    fold.get_by_text("Show all of it here").tap()
+    end = fold.locator("> [data-fold]")
+    end.scroll_into_view_if_needed()
+    page.clock.run_for(2000)
+    box = end.bounding_box()
+    assert box
+    thumb = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.touchscreen.tap(*thumb)
+    expect(fold.locator("> [data-fold]")).to_be_hidden()
+    row = page.locator(f"[data-ask='{short.id}']")
+    row.get_by_role("button", name="Allow", exact=True).evaluate(
+        """(allow, [x, y]) => {
+          const { left, top, width, height } = allow.getBoundingClientRect();
+          allow.closest(".row").style.translate = `${x - left - width / 2}px ${y - top - height / 2}px`;
+        }""",
+        thumb,
+    )
+    for wait in (300, 900, 1800):
+        page.clock.run_for(wait)
+        page.touchscreen.tap(*thumb)
+        assert is_open(house, short)
+    expect(page.locator(".too-early")).to_contain_text("Wait three seconds, then press again.")
+    expect(page).to_have_url(f"{house.address_of()}/")
+    page.clock.run_for(3500)
+    page.touchscreen.tap(*thumb)
+    assert wait_until(lambda: not is_open(house, short), WAIT)
+
+
 @pytest.mark.parametrize("wanted", ["Send answer", "Yes", "Allow"])
 def test_a_press_that_comes_too_early_is_told_beside_the_button_and_the_next_one_counts(
     house: House, sign_in: SignIn, wanted: str

@@ -12,6 +12,7 @@ from tests.web.house import USER, WAIT, House, answers_of, confirm, select
 
 from sayso.asks.draft import Draft, to_json
 from sayso.asks.model import CLIENT_FORM, Ask, Asker, Settler, State
+from sayso.permissions.verdict import Decision, verdict_of
 
 UNDO = 5_100
 """Milliseconds after which nothing can be undone any more."""
@@ -388,6 +389,21 @@ def test_marked_rows_are_rejected_together_and_no_others(house: House, sign_in: 
     expect(page.get_by_text("Reject all 2: sent, 2 rejected")).to_be_visible()
     expect(page.locator("[data-inbox] > .row")).to_have_count(1)
     assert [house.desk.get(ask.id).state for ask in asks] == [State.REJECTED, State.PENDING, State.REJECTED]
+
+
+def test_permissions_that_are_marked_beside_questions_are_denied_with_them(house: House, sign_in: SignIn) -> None:
+    question, wanted = house.ask(confirm("Go on?")), permission(house, "rm -rf /srv/1")
+    page = inbox(sign_in)
+    for key in ("j", "x", "j", "x"):
+        page.keyboard.press(key)
+    _reject_marked(page)
+    page.clock.fast_forward(UNDO)
+    expect(page.get_by_text("Reject all 2: sent, 2 rejected")).to_be_visible()
+    expect(page.locator("[data-inbox] > .row")).to_have_count(0)
+    assert house.desk.get(question.id).state is State.REJECTED
+    verdict = verdict_of(house.desk.get(wanted.id))
+    assert verdict
+    assert verdict.decision is Decision.DENIED
 
 
 def test_who_leaves_the_page_has_rejected_what_was_marked_and_hears_what_could_not_be(

@@ -742,6 +742,7 @@ function keepNow(form, options = {}) {
   draft.saving = draft.saving
     .then(() => reach(`${form.action}/draft`, { method: "POST", body: new URLSearchParams(body), ...options }))
     .then(async (reply) => {
+      seen();
       if (!reply.ok) return;
       const { begun, grew } = reply.status === 204 ? {} : await reply.json();
       if (grew && !draft.leaving) return growWith(form, body);
@@ -750,7 +751,10 @@ function keepNow(form, options = {}) {
       if (localStorage.getItem(key) === body && !draft.leaving) localStorage.removeItem(key);
       if (!draft.timer) noteDraft(form, isEmpty(form) ? "" : "Kept as a draft" + ("grew" in form.dataset ? `. ${MORE_ELSEWHERE}` : ""));
     })
-    .catch(() => noteDraft(form, "Kept in this browser only, because the server cannot be reached"));
+    .catch(() => {
+      noteDraft(form, "Kept in this browser only, because the server cannot be reached");
+      if (!draft.leaving) setTimeout(keepWhatWasNotKept, AGAIN);
+    });
   return draft.saving;
 }
 

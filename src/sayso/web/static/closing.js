@@ -85,11 +85,12 @@ function offerFold(fold) {
 addEventListener("click", ({ target }) => {
   const fold = target.closest?.("[data-fold]")?.parentElement;
   if (!fold) return;
+  const { left, top, right, bottom } = target.getBoundingClientRect();
   fold.open = false;
   $("summary", fold).focus({ preventScroll: true });
   (fold.closest(".row") ?? fold).scrollIntoView({ block: "nearest" });
-  // Something else is under the finger now.
-  dispatchEvent(new Event("sayso:moved"));
+  // Something else is under the finger now, which may tap once more.
+  dispatchEvent(new CustomEvent("sayso:folded", { detail: { left, top, right, bottom } }));
 });
 
 addEventListener("toggle", ({ target }) => {

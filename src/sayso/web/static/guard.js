@@ -27,10 +27,12 @@ function placeOf(guarded) {
 function look(guarded, place = placeOf(guarded), late = 0) {
   if (seen.get(guarded)?.place !== place) restart(guarded, place);
   const still = performance.now() - late - seen.get(guarded).since;
-  const wary = isWhereDecided(guarded) ? decided.at : slid.get(guarded);
+  const wary = waryAt(guarded);
   if (wary === undefined) return still >= STILL;
   return Math.min(still, Date.now() - late - wary) >= STILL_WHERE_DECIDED;
 }
+
+const waryAt = (guarded) => (isWhereDecided(guarded) ? decided.at : slid.get(guarded));
 
 function restart(guarded, place = seen.get(guarded)?.place) {
   if (!seen.has(guarded)) (guarded.matches("[data-allow]") ? inView : sizes).observe(guarded);
@@ -142,19 +144,26 @@ function ready(control) {
 const DECIDED = "sayso:decided";
 let decided = JSON.parse(sessionStorage.getItem(DECIDED));
 
-function rememberPlace(button) {
-  const { left, top, right, bottom } = button.getBoundingClientRect();
-  decided = { left, top, right, bottom, at: Date.now() };
+function rememberPlace({ left, top, right, bottom }, folded = false) {
+  decided = { left, top, right, bottom, folded, at: Date.now() };
   sessionStorage.setItem(DECIDED, JSON.stringify(decided));
 }
+
+// Phones give a tap that hits nothing to a button close by.
+const CLOSE_BY = 32;
+
+addEventListener("sayso:folded", ({ detail: { left, top, right, bottom } }) => {
+  rememberPlace({ left: left - CLOSE_BY, top: top - CLOSE_BY, right: right + CLOSE_BY, bottom: bottom + CLOSE_BY }, true);
+  restartAll();
+});
 
 function isWhereDecided(guarded) {
   return decided !== null && guarded.matches("[data-allow]") && overlaps(guarded, decided);
 }
 
-// Where "Send answer" was come "Next question" or, on a phone, the bar of pages.
+// Where "Send answer" was come "Next question" or, on a phone, the bar of pages; where "Fold" was, anything.
 function isSecondTap({ target, clientX: x, clientY: y, detail }) {
-  if (!decided || !detail || !target.closest?.("a[href]")?.closest("[data-pinned]")) return false;
+  if (!decided || !detail || !(decided.folded || target.closest?.("a[href]")?.closest("[data-pinned]"))) return false;
   return Date.now() - late - decided.at < SECOND_TAP && isIn(decided, x, y);
 }
 
@@ -223,20 +232,23 @@ function refuse(event) {
 
 // Whoever presses too early is told so beside what they pressed, below it if there is room: what is to be read stands
 // above. It lies over the page, so that nothing moves for it.
-const TOO_EARLY = "That press came too soon and did not count. Press again in a moment.";
+const TOO_EARLY = "That press came too soon and did not count. ";
+const WHEN = "Press again in a moment.";
+const WHEN_WARY = "Wait three seconds, then press again.";
 const TOLD_FOR = 4000;
 const ROOM = 8;
 let told = null;
 
 function tellTooEarly(control) {
   const announced = document.querySelector("[data-announce]");
-  if (announced.textContent === TOO_EARLY) announced.textContent = "";
+  if (announced.textContent.startsWith(TOO_EARLY)) announced.textContent = "";
   clearTimeout(told?.timer);
   told?.remove();
   told = null;
   if (!control) return;
-  told = Object.assign(document.createElement("p"), { className: "too-early", ariaHidden: true, textContent: TOO_EARLY });
-  announced.textContent = TOO_EARLY;
+  const textContent = TOO_EARLY + (guardsOf(control).some((one) => waryAt(one) !== undefined) ? WHEN_WARY : WHEN);
+  told = Object.assign(document.createElement("p"), { className: "too-early", ariaHidden: true, textContent });
+  announced.textContent = textContent;
   document.body.append(told);
   const { left, top, bottom } = control.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = told;
@@ -269,6 +281,9 @@ addEventListener("pointerdown", (event) => {
   spaceHeld = false;
 }, true);
 
+// By which a field gets the focus, and a phone its keyboard.
+addEventListener("mousedown", (event) => isSecondTap(event) && refuse(event), true);
+
 addEventListener("click", (event) => {
   if (isSecondTap(event)) return refuse(event);
   const control = guardedControl(event);
@@ -291,7 +306,7 @@ addEventListener("submit", (event) => {
   const early = !ready(control);
   if (early && !disabled) tellTooEarly(control);
   if (early || disabled) return refuse(event);
-  if (pressed && event.submitter) rememberPlace(event.submitter);
+  if (pressed && event.submitter) rememberPlace(event.submitter.getBoundingClientRect());
 }, true);
 
 addEventListener("keydown", (event) => {

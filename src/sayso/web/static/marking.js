@@ -119,7 +119,7 @@ async function rejected({ ask, settle }, attempt) {
   const body = new URLSearchParams({ csrf: csrf(), settle, row: 1, attempt });
   try {
     const reply = await reach(`asks/${ask}`, { method: "POST", body, redirect: "manual" });
-    return reply.ok || reply.type === "opaqueredirect" ? "" : refusal(reply);
+    return reply.type === "opaqueredirect" ? "" : refusal(reply);
   } catch {
     const { fate } = await fateOf(attempt);
     return { taken: "", "signed out": "It is not known whether that arrived: you are signed out." }[fate] ?? "It did not arrive.";
