@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,8 +18,8 @@ from sayso import config as settings
 from sayso.asks.model import Ask, Asker, Settler
 from sayso.clients import IN_A_SHELL, SESSION_VARIABLE
 from sayso.config import Config
-from sayso.desks import Desks
-from sayso.errors import ConfigError, NotYours
+from sayso.desks import Desks, open_desks
+from sayso.errors import ConfigError, NotYours, StoreError
 from sayso.process_table import environment
 from sayso.processes import ProcessName, ancestry, servers_beside, this_host
 
@@ -60,12 +61,29 @@ def _refuse(desks: Desks, wanted: str, why: str) -> NoReturn:
     raise NotYours(_refusal(wanted, why) + " This attempt was recorded.")
 
 
-def refuse_agents_by_name(wanted: str) -> None:
-    """The same where the store cannot be asked: by the marks of an agent's shell, and the servers that its client has
-    started, whatever store they work on."""
+def refuse_agents_anywhere(config: Config, wanted: str) -> None:
+    """The same for what lies in no store, such as the files of clients and of the person: to name another store is no
+    way around it, and a store that is missing or broken keeps no person from it."""
+    if why := agent_anywhere(config):
+        with suppress(StoreError, ConfigError), open_desks(config) as desks:
+            _refuse(desks, wanted, why)
+        raise NotYours(_refusal(wanted, why))
+
+
+def agent_anywhere(config: Config) -> str:
+    """How an agent is behind this process, whatever store that works on; empty when none is."""
     line = ancestry()
     if why := _marked() or _descent(line, servers_beside(line).values()):
-        raise NotYours(_refusal(wanted, why))
+        return why
+    if _has_store(config):
+        with suppress(StoreError, ConfigError), open_desks(config) as desks:
+            return _agent_in(line, desks)
+    return ""
+
+
+def _has_store(config: Config) -> bool:
+    """Whether there is one to be asked, so that none is made for a person."""
+    return bool(config.store) or config.database.exists()
 
 
 def agent_behind(desks: Desks) -> str:

@@ -181,6 +181,7 @@ def test(link_id: str | None) -> None:
     from sayso.chats.linking import send_test
 
     with open_desks(settings()) as desks:
+        refuse_agents(desks, "send messages to people in chats")
         links = [_link(desks, link_id)] if link_id else desks.chats.links()
         if not links:
             raise NotFound("Nobody is linked to a chat. `sayso chat link CHAT` makes a code.")

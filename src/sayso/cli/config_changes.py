@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
-from sayso.agent_guard import refuse_agents, refuse_agents_by_name
+from sayso.agent_guard import refuse_agents_anywhere
 from sayso.brought import brought
 from sayso.cli.program import settings
 from sayso.cli.setting_lines import as_toml, with_setting, without_setting
@@ -14,8 +14,7 @@ from sayso.cli.terminal import say
 from sayso.cli.texts import tr, translated
 from sayso.cli.trusting import trust_changes
 from sayso.config import SETTINGS, STORES, Config, settings_of, told, unknown_store, user_file
-from sayso.desks import open_desks
-from sayso.errors import ConfigError, StoreError
+from sayso.errors import ConfigError
 from sayso.files import replace_file
 from sayso.text import did_you_mean, one_line
 
@@ -58,17 +57,6 @@ def unset_setting(whose: Whose, key: str) -> None:
     _change(whose, key, lambda text: without_setting(text, key))
 
 
-def _refuse_agents(config: Config, key: str) -> None:
-    try:
-        with open_desks(config) as desks:
-            refuse_agents(desks, "change settings")
-    except (StoreError, ConfigError):
-        # A store that is named wrongly must not keep anybody from naming another.
-        if key != "store":
-            raise
-        refuse_agents_by_name("change settings")
-
-
 def _check_name(key: str) -> None:
     if key not in SETTINGS:
         hint = did_you_mean(key, SETTINGS, "`sayso config` shows all of them.")
@@ -77,7 +65,7 @@ def _check_name(key: str) -> None:
 
 def _change(whose: Whose, key: str, edit: Edit) -> None:
     config = settings()
-    _refuse_agents(config, key)
+    refuse_agents_anywhere(config, "change settings")
     file = _in_project(config) if whose is Whose.PROJECT else user_file().resolve()
     before = brought(config, config.project)
     text = _text_of(file)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 import click
 
+from sayso.agent_guard import agent_anywhere, refuse_agents_anywhere
 from sayso.brought import brought
 from sayso.cli.clients_here import put_clients, put_clients_as_json
 from sayso.cli.connecting import this_command
@@ -43,6 +45,8 @@ from sayso.install.targets import BY_KEY, TARGETS, PromptGate, Scope, Target
 from sayso.text import printable
 
 Piece = TypeVar("Piece")
+
+_WANTED = mark("change what stands between agents and a person")
 
 
 @click.command()
@@ -85,6 +89,8 @@ def command(
     It also lets these agents call the tools that ask you, each by its name, without a prompt of their client: without
     that, an agent that runs without a terminal cannot ask at all. No tool that runs a command is allowed by it.
 
+    An agent can add a server where a client has none. Hooks, prompts, gates and what is there already are a person's.
+
     CLIENT is claude-code, codex, cursor, vscode, gemini, opencode, qwen, copilot, claude-desktop, goose, zed, cline or
     windsurf.
 
@@ -103,6 +109,8 @@ def command(
         (put_clients_as_json if as_json else put_clients)(machine, named(clients) or TARGETS)
         return
     if guards:
+        if not dry_run:
+            refuse_agents_anywhere(settings(), _WANTED)
         change_guards(named(clients), guards, scope, machine, show if dry_run else GuardedEntry.put)
         next_step = tr("Restart the agent. Its server's tools then come to your inbox.")
         say(tr("Nothing was changed.") if dry_run else next_step)
@@ -116,9 +124,12 @@ def command(
         texts = [*map(_to_paste, pieces), *map(_text_of, [*beside.grants, *beside.chosen(extras)])]
         put("\n\n".join(texts))
         return
+    config = settings()
+    by_agent = "" if dry_run else agent_anywhere(config)
+    if by_agent and (extras.is_more or _changes(pieces)):
+        refuse_agents_anywhere(config, _WANTED)
     if not (clients or dry_run) and is_interactive() and not _agreed(targets):
         raise click.exceptions.Exit(1)
-    config = settings()
     before = brought(config, config.project) if for_project and not dry_run else None
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
     ours = [*(piece.part for piece in pieces), *beside.parts]
@@ -128,7 +139,8 @@ def command(
     place = _show_part if dry_run else _adding(ours, machine)
     went_well += [_try(place, part) for part in beside.grants]
     _say_what_is_allowed(pieces, beside.grants)
-    extras = extras if dry_run else _asked(extras, beside)
+    # An agent would take up the offers itself.
+    extras = extras if dry_run or by_agent else _asked(extras, beside)
     went_well += [_try(place, part) for part in beside.chosen(extras)]
     if extras.approvals:
         _say_when_prompts_come([BY_KEY[key] for key in beside.gates])
@@ -159,6 +171,19 @@ def _check_extras(extras: _Extras, beside: _Beside, skill: bool) -> None:
         raise click.UsageError(f"--approvals is for your own clients, not for a project's, and only for {able}.")
     if skill and not beside.skills:
         raise click.UsageError("None of these clients reads skills or instructions from a file. Leave --skill out.")
+
+
+def _changes(pieces: Sequence[Registration]) -> bool:
+    """Whether more would be done than to add a server with the settings and the store that every program has."""
+    return any(map(_is_more, pieces))
+
+
+def _is_more(piece: Registration) -> bool:
+    """The same of one client. Of a file that cannot be read it is told where that is to be changed."""
+    with suppress(CannotEdit):
+        seen = piece.look()
+        return seen.is_needed and (seen.was_in or bool(piece.server.env))
+    return False
 
 
 def _agreed(targets: Sequence[Target]) -> bool:
@@ -220,6 +245,11 @@ class _Extras(NamedTuple):
     foreground: bool | None
     hook: bool | None
     approvals: bool | None
+
+    @property
+    def is_more(self) -> bool:
+        """Whether any was asked for."""
+        return any(self)
 
 
 class _Beside(NamedTuple):

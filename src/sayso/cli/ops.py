@@ -167,12 +167,16 @@ def cancel(operation_id: str) -> None:
     Example:
       sayso ops cancel 3f2a
     """
-    with open_reader() as reader:
+    from sayso.agent_guard import agent_behind
+
+    with open_desks(settings()) as desks:
+        reader = desks.reader
         operation = reader.find(operation_id)
         if operation.state.ended:
             say(tr("It had ended already: {state}.", state=translated(standing(operation))))
             return
-        operation = reader.cancel(operation, f"{settings().person} on the {SURFACE}")
+        who = "an agent" if agent_behind(desks) else desks.config.person
+        operation = reader.cancel(operation, f"{who} on the {SURFACE}")
         for seen in reader.watch(operation, streams=()):
             operation = seen.operation
         say(_ending(operation))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sayso.install.ledger import Ledger
 
 AGENTS = ("claude", "codex", *PROGRAMS)
+_WANTED = mark("say where agents run and what they may do there")
 
 
 @declared.group()
@@ -98,7 +99,7 @@ def add(
         worktree=worktree,
     )
     with open_desks(settings()) as desks:
-        refuse_agents(desks, "say where agents run and what they may do there")
+        refuse_agents(desks, _WANTED)
         owner = _owner(desks, user)
         before = desks.projects.all(owner)
         project = desks.projects.add(owner, directory.resolve(), name=name, options=options)
@@ -182,6 +183,7 @@ def remove(project: str) -> None:
     from sayso.agents import workspace
 
     with open_desks(settings()) as desks:
+        refuse_agents(desks, _WANTED)
         projects = desks.projects
         found = _find(projects, project)
         projects.remove(found.id)
@@ -205,6 +207,7 @@ def sync() -> None:
       sayso project sync
     """
     with open_desks(settings()) as desks:
+        refuse_agents(desks, _WANTED)
         projects = desks.projects.all()
         troubles = [trouble for project in projects if (trouble := _sync(desks, project))]
     done = len(projects) - len(troubles)
@@ -229,6 +232,7 @@ def stop(project: str | None) -> None:
     from sayso.agents import stopping
 
     with open_desks(settings()) as desks:
+        refuse_agents(desks, "stop agents that a person started")
         wanted = _find(desks.projects, project).id if project else None
         runs = desks.runs
         doomed = [run for run in runs.open_here() if wanted in (None, run.project.id)]

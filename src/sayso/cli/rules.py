@@ -190,10 +190,12 @@ def end(rule_id: str) -> None:
     Example:
       sayso rules end 3f2a91bc
     """
+    from sayso.agent_guard import refuse_agents
     from sayso.cli.shared import settler
     from sayso.desks import open_desks
 
     with open_desks(settings()) as desks:
+        refuse_agents(desks, "end rules that a person gave")
         found = [rule for rule in desks.session_rules() if rule.id.startswith(rule_id.lower())]
         if len(found) != 1 or not rule_id:
             text = tr(

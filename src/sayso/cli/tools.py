@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso import untrusted_json
+from sayso.agent_guard import refuse_agents, refuse_agents_anywhere
 from sayso.cli import declared
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
 from sayso.config import NETWORKS, SANDBOXES, Config
+from sayso.desks import open_desks
 from sayso.dialects.ahma import catalog_here, own_names_by
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.files import whole_or_none
@@ -121,7 +123,7 @@ def _complete_ready(
 def init(names: tuple[str, ...], for_user: bool, anyway: bool) -> None:
     """Write ready-made tool files into this project. Without a name: say which there are.
 
-    One whose tools another of your files has already is left out.
+    One whose tools another of your files has already is left out. With --user it takes a person, not an agent.
 
     \b
     Example:
@@ -137,6 +139,8 @@ def init(names: tuple[str, ...], for_user: bool, anyway: bool) -> None:
     if unknown:
         raise NotFound(f"There is no ready-made tool file {unknown[0]!r}. There are {', '.join(ready)}.")
     config = settings()
+    if for_user:
+        refuse_agents_anywhere(config, "write tools that need no trust")
     folder = config.user_tools_dir if for_user else check_inside(config.project_tools_dir, config.project)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     there = {} if anyway else _files_by_name(config, [folder] if for_user else catalog_here(config).directories())
@@ -177,6 +181,9 @@ def run(name: str, arguments: tuple[str, ...], sandbox: str | None, network: str
       sayso tools run npm_test --sandbox workspace --network loopback
     """
     config = settings(sandbox=sandbox, sandbox_network=network)
+    if sandbox or network:
+        with open_desks(config) as desks:
+            refuse_agents(desks, "choose the sandbox of a command")
     loaded = catalog_here(config).load()
     tool = loaded.tools.get(name)
     if tool is None:

@@ -273,6 +273,9 @@ def _trusted_data(config: Config, project: TrustedProject) -> dict[str, Any]:
 
 
 def _revoke(wish: TrustWish) -> None:
+    with open_desks(wish.config) as desks:
+        # A project can make things stricter, too.
+        refuse_agents(desks, "take back trust in a project's files")
     folder, trust = spelt_out(str(wish.project)), wish.config.trust
     trust.check(wish.project)
     if wish.file is not None:

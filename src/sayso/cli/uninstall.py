@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from sayso.agent_guard import refuse_agents_anywhere
 from sayso.cli.guarding_clients import change_guards
 from sayso.cli.installing import (
     complete_client,
@@ -42,6 +43,7 @@ def command(clients: tuple[str, ...], for_project: bool, guards: tuple[str, ...]
 
     Without CLIENT, from every client that has it. Entry, permission to ask, hooks, skill and paragraph go. A file that
     nobody changed since is as it was before, to the byte; from any other only what is ours is cut out.
+    No agent can do this.
 
     \b
     Example:
@@ -50,6 +52,7 @@ def command(clients: tuple[str, ...], for_project: bool, guards: tuple[str, ...]
       sayso uninstall codex --guard files
     """
     machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
+    refuse_agents_anywhere(settings(), "take off what asks a person")
     if guards:
         change_guards(named(clients), guards, scope, machine, GuardedEntry.take_off)
         return
