@@ -197,6 +197,17 @@ class Accounts:
 
         return hmac.new(self._csrf_key, secret.encode(), hashlib.sha256).hexdigest()
 
+    def proof(self, challenge: str, host: str, port: int) -> str:
+        """What only a process of this store says to a challenge that came to it at this address and port."""
+        import hashlib
+        import hmac
+
+        return hmac.new(self._proof_key, f"{host} {port} {challenge}".encode(), hashlib.sha256).hexdigest()
+
+    @cached_property
+    def _proof_key(self) -> bytes:
+        return self._store.secret("proof_key")
+
     @cached_property
     def addresses(self) -> PrivateAddresses:
         from sayso.private_addresses import PrivateAddresses

@@ -1,11 +1,17 @@
-"""Where the web inboxes of this machine are served: each notes it while it runs, so that other commands lead there."""
+"""Where the web inboxes of this machine are served: each notes it while it runs, so that other commands lead there.
+
+What listens at such an address may be somebody else by now, who would be handed a way in. So whoever leads there has it
+prove first that it works on the same store.
+"""
 
 from __future__ import annotations
 
+import hmac
+import ipaddress
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,7 +20,13 @@ from sayso.config import Config
 from sayso.files import replace_file
 from sayso.records import record
 
+PROOF = "/proof"
+"""The address at which an inbox answers a challenge."""
+Proves = Callable[[str, str, int], str]
+"""What an inbox of this store says to a challenge that came to it at this address and port."""
 _LISTENS_WITHIN = 1.0
+_PROVES_WITHIN = 5.0
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
 @record
@@ -45,9 +57,44 @@ def noted(config: Config, served: ServedAt) -> Iterator[None]:
         note.unlink(missing_ok=True)
 
 
-def running(config: Config) -> list[ServedAt]:
-    """The inboxes that are served, the one that was started last first."""
-    return [served for _, served in _notes(config.web_addresses_dir) if _listens(served)]
+def running(config: Config, proves: Proves) -> list[ServedAt]:
+    """The inboxes of this store that are served, the one that was started last first."""
+    return [served for _, served in _notes(config.web_addresses_dir) if is_ours(served.inside, proves)]
+
+
+def is_ours(address: str, proves: Proves) -> bool:
+    """Whether an inbox of this store listens at this address of a machine. One elsewhere to which somebody passes on
+    what we ask gives another answer, because it came to it elsewhere."""
+    from http.client import HTTPConnection, HTTPException
+
+    parts, challenge = urlsplit(address), os.urandom(32).hex()
+    host = parts.hostname or ""
+    asked = HTTPConnection(_ANYWHERE.get(host, host), parts.port or 80, timeout=_PROVES_WITHIN)
+    try:
+        asked.connect()
+        reached = asked.sock.getpeername()
+        asked.request("GET", f"{PROOF}?challenge={challenge}")
+        said = asked.getresponse().read(200)
+    except (OSError, HTTPException, ValueError):
+        return False
+    finally:
+        asked.close()
+    return hmac.compare_digest(said.strip(), proves(challenge, plain_address(reached[0]), reached[1]).encode())
+
+
+def is_anybody_there(address: str) -> bool:
+    """Whether anything listens at this address."""
+    parts = urlsplit(address)
+    return _is_open(parts.hostname or "", parts.port or 80)
+
+
+def plain_address(host: str) -> str:
+    """An address as both ends of a connection write it."""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def _notes(folder: Path) -> list[tuple[Path, ServedAt]]:
@@ -60,9 +107,12 @@ def _notes(folder: Path) -> list[tuple[Path, ServedAt]]:
 
 
 def _listens(served: ServedAt) -> bool:
-    inside = urlsplit(served.inside)
+    return is_anybody_there(served.inside)
+
+
+def _is_open(host: str, port: int) -> bool:
     try:
-        socket.create_connection((inside.hostname, inside.port), _LISTENS_WITHIN).close()
+        socket.create_connection((host, port), _LISTENS_WITHIN).close()
     except OSError as error:
         # Who is too busy to take us in is there.
         return isinstance(error, TimeoutError)

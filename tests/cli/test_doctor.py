@@ -18,11 +18,11 @@ from click.testing import CliRunner
 from tests.cli.program import BIN, Home, choice
 from tests.cli.pseudo_terminal import Terminal
 
+from sayso.cli import doctor
 from sayso.cli.doctor import command
 from sayso.config import Config
 from sayso.dialects.dialect import ASK_TOOLS
-from sayso.doctor import surroundings
-from sayso.web_addresses import ServedAt
+from sayso.web_addresses import Proves, ServedAt
 
 SAYSO = str(BIN / "sayso")
 
@@ -99,10 +99,10 @@ def open_to_others(machine: Machine) -> None:
 
 
 def hidden_notes(machine: Machine) -> None:
-    def refused(config: Config) -> list[ServedAt]:
+    def refused(config: Config, proves: Proves) -> list[ServedAt]:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), config.web_addresses_dir)
 
-    machine.monkeypatch.setattr(surroundings, "running", refused)  # no mode keeps root from reading a folder
+    machine.monkeypatch.setattr(doctor, "running", refused)  # no mode keeps root from reading a folder
 
 
 def closed_to_all(machine: Machine) -> None:

@@ -215,7 +215,7 @@ def test_whoever_has_read_enough_ends_it_without_a_word(home: Home, words: str) 
     ("host", "told"),
     [
         ("203.0.113.9", "That is no address of this machine: choose another with --host."),
-        ("127.0.0.1", "If `sayso web` already runs there, `sayso web --link` makes a link to it"),
+        ("127.0.0.1", "No inbox of this store answers there: choose another place with --host and --port."),
     ],
 )
 def test_what_to_do_is_told_by_what_is_in_the_way_of_listening(home: Home, host: str, told: str) -> None:

@@ -10,8 +10,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -29,7 +33,7 @@ def place() -> Iterator[Place]:
 
 
 def test_the_first_start_adds_you_and_prints_a_link_on_standard_output(place: Place) -> None:
-    made = place.run("web", "--link")
+    made = place.run("web", "--link", "--url", "http://localhost:7297")
     assert made.returncode == 0
     assert re.fullmatch(r"  http://sayso-[a-z2-7]{24}\.localhost:7297/sign-in\?link=[\w-]{32}\n", made.stdout)
     assert "Sign in as Ada.Lovelace. This works once, within 15 minutes" in made.stderr
@@ -65,20 +69,23 @@ def test_a_link_leads_to_an_inbox_that_is_served_whoever_else_has_come_and_gone(
         assert page == house.web.address
         assert "No web inbox seems to be running here." not in said
         assert "Also served" not in said
-        assert "No web inbox seems to be running here." in linked("--port", str(killed.port))[1]
+        gone = house.place.run("web", "--link", "--port", str(killed.port))
+        assert (gone.returncode, gone.stdout) == (3, "")
+        assert f"No web inbox of this store answers at http://127.0.0.1:{killed.port}" in gone.stderr
         assert house.web.for_programs in house.place.run("doctor").stdout
 
 
 def test_users_are_added_listed_and_revoked(place: Place) -> None:
     assert "grace may sign in." in place.run("user", "add", "grace").stderr
-    assert place.run("web", "--link", "--user", "grace").returncode == 0
+    link = ("web", "--link", "--url", "https://inbox.example.org")
+    assert place.run(*link, "--user", "grace").returncode == 0
     assert place.run("user", "revoke", "grace").returncode == 0
     shown = place.run("user", "list").stdout
     assert re.search(rf"^grace  {TIME}  {TIME}$", shown, re.M)
-    refused = place.run("web", "--link", "--user", "grace")
+    refused = place.run(*link, "--user", "grace")
     assert (refused.returncode, "There is no user 'grace'" in refused.stderr) == (3, True)
     assert place.run("user", "add", "grace").returncode == 0
-    assert place.run("web", "--link", "--user", "grace").returncode == 0
+    assert place.run(*link, "--user", "grace").returncode == 0
 
 
 def test_what_is_no_user_is_refused(place: Place) -> None:
@@ -151,8 +158,87 @@ def test_a_port_that_is_taken_at_either_loopback_address_is_said_to_be(place: Pl
     with socket.create_server((host, 0), family=family) as other:
         refused = place.run("web", "--port", str(other.getsockname()[1]))
     assert refused.returncode == 1
-    assert "Address already in use" in refused.stderr
-    assert "`sayso web --link` makes a link to it" in refused.stderr
+    assert "Address already in use. No inbox of this store answers there: choose another place" in refused.stderr
+
+
+@contextmanager
+def somebody_else(answers: Callable[[str], bytes] | None = None, port: int = 0) -> Iterator[int]:
+    """Another user's program on a port, and what it answers to a path."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = answers(self.path) if answers else b"0" * 64
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("words", [(), ("--host", "localhost"), ("--url", "http://127.0.0.1:{port}")])
+def test_no_link_leads_to_somebody_else(place: Place, words: tuple[str, ...]) -> None:
+    with somebody_else() as port:
+        refused = place.run("web", "--link", "--port", str(port), *(word.format(port=port) for word in words))
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "so no link to it was made" in refused.stderr
+
+
+def test_no_link_leads_to_who_took_the_place_of_an_inbox_or_passes_on_what_it_says() -> None:
+    with new_house() as house:
+        gone = Web(house.place, "--port", "0", "--user", "ada")
+        gone.stop(signal.SIGKILL)
+
+        def passed_on(path: str) -> bytes:
+            with urlopen(f"{house.web.for_programs}{path}") as answer:
+                said: bytes = answer.read()
+                return said
+
+        with somebody_else(passed_on, port=gone.port):
+            refused = house.place.run("web", "--link", "--port", str(gone.port))
+            assert (refused.returncode, refused.stdout) == (3, "")
+            made = json.loads(house.place.run("web", "--link", "--user", "ada", "--json").stdout)
+            assert made["page"] == house.web.address
+            assert f":{gone.port}" not in house.place.run("doctor").stdout
+
+
+def test_whose_port_it_is_that_is_taken() -> None:
+    with new_house() as house:
+        refused = house.place.run("web", "--port", str(house.web.port))
+        assert refused.returncode == 1
+        assert f"Your web inbox runs there already: `sayso web --link --port {house.web.port}`" in refused.stderr
+        with new_place(person="Bo") as other:
+            assert "No inbox of this store answers there" in other.run("web", "--port", str(house.web.port)).stderr
+
+
+def test_the_proof_of_an_inbox_takes_a_challenge_and_nothing_else() -> None:
+    with new_house() as house:
+        for path in ("/proof", "/proof?challenge=x", f"/proof?challenge={'A' * 64}"):
+            assert house.web.call("GET", path).status == 400
+        proofs = {house.web.call("GET", f"/proof?challenge={n * 64}").text for n in "0011"}
+        assert len(proofs) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has one loopback address")
+def test_the_address_that_is_printed_leads_to_where_it_listens() -> None:
+    """A name below `localhost` would lead to 127.0.0.1, where somebody else may be."""
+    with somebody_else() as port, new_house("--host", "127.0.0.5", "--port", str(port)) as house:
+        assert house.web.address == house.web.for_programs == f"http://127.0.0.5:{port}"
+        assert house.web.link.startswith(f"http://127.0.0.5:{port}/sign-in?link=")
+        made = json.loads(house.place.run("web", "--link", "--user", "ada", "--json").stdout)
+        assert made["link"].startswith(f"http://127.0.0.5:{port}/sign-in?link=")
+        opened = house.web.call("GET", made["link"].partition(str(port))[2], host=f"127.0.0.5:{port}")
+        assert opened.status == 200
 
 
 def has_ipv6() -> bool:

@@ -23,6 +23,7 @@ from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
 from sayso.install.targets import Scope, Target
 from sayso.text import printable
+from sayso.web_addresses import ServedAt, running
 
 _SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: mark("warning"), Level.FAULT: mark("FAULT")}
 
@@ -93,7 +94,7 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
         surroundings.sandbox(config),
         surroundings.notifications(config),
         _chats(config),
-        surroundings.browser(config),
+        surroundings.browser(config, _served),
         surroundings.enforcement(config),
     ):
         yield from _as_far_as_it_can(examination)
@@ -124,6 +125,17 @@ def _talk(config: Config) -> Iterator[Finding]:
             if shutil.which(program)
             else fault("talk", _missing(agent.label, program), agent.install)
         )
+
+
+def _served(config: Config) -> list[ServedAt]:
+    """Where inboxes of this store are served."""
+    from sayso.desks import open_desks
+
+    try:
+        with open_desks(config) as desks:
+            return running(config, desks.accounts.proof)
+    except SaysoError:
+        return []  # of the store it is told elsewhere
 
 
 def _missing(label: str, program: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import nullcontext
+from functools import partial
 
 import click
 
@@ -16,11 +17,11 @@ from sayso.cli.texts import mark, plural, tr
 from sayso.clock import MOST_APART, now_ms
 from sayso.config import Config, system_user
 from sayso.desks import Desks, open_desks
-from sayso.errors import SignInRefused
+from sayso.errors import NotFound, SignInRefused
 from sayso.log import set_up
 from sayso.records import replace
 from sayso.text import iso_time
-from sayso.web_addresses import ServedAt, noted, running
+from sayso.web_addresses import ServedAt, is_anybody_there, is_ours, noted, running
 
 A_SCRIPT = "API token"
 """What the settings page calls a script that has one."""
@@ -80,7 +81,8 @@ def command(
         if only == "token":
             _print_token(accounts, name, as_json)
         elif only == "link":
-            _print_link(accounts, name, _address(config, port, elsewhere=host or url), as_json)
+            accounts.private_name(name)  # who is not let in is told that, wherever a link would lead
+            _print_link(accounts, name, _address(config, accounts, port, elsewhere=host or url), as_json)
         else:
             _serve(desks, accounts, name, tunnel, as_json)
 
@@ -95,9 +97,10 @@ def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_j
     set_up(config.log_level, config.log_file)
     if tunnel:
         tunnelling.check(config)
+    known = partial(is_ours, proves=accounts.proof)
     with (
-        serve.listen(config.web_host, config.web_port) as listening,
-        serve.for_agents(config, listening) as (inside, sockets),
+        serve.listen(config.web_host, config.web_port, known) as listening,
+        serve.for_agents(config, listening, known) as (inside, sockets),
         tunnelling.tunnel(tunnel, inside) if tunnel else nullcontext("") as reached,
     ):
         if reached:
@@ -225,18 +228,33 @@ def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:
     say(tr(said, name=name, when=expires))
 
 
-def _address(config: Config, port: int | None, elsewhere: str | None) -> str:
+def _address(config: Config, accounts: Accounts, port: int | None, elsewhere: str | None) -> str:
     """Where a link leads: to an inbox that is served, the last one or that on this port; else to where the settings, or
-    words just given, say that one is."""
+    words just given, say that one is. Whoever gets a link can sign in, so somebody else must not be there."""
     from sayso.web import serve
 
-    everywhere = running(config)
+    everywhere = running(config, accounts.proof)
     here = [served for served in everywhere if port in (None, served.port)]
-    if not here:
-        say(tr("No web inbox seems to be running here. Start it with `sayso web`."))
     if others := [served for served in everywhere if served not in here[:1]]:
         ways = ", ".join(f"{served.address} (--port {served.port})" for served in others)
         say(tr("Also served, and linked to by its port: {addresses}", addresses=ways))
     if here and not elsewhere and not config.web_url:
         return here[0].address
-    return serve.address(config, config.web_port)
+    address = serve.address(config, config.web_port)
+    if config.web_url and not _is_somebody_elses(address, accounts):
+        if not here:
+            say(tr("No web inbox seems to be running here. Start it with `sayso web`."))
+        return address
+    if not config.web_url and is_ours(address, accounts.proof):
+        return address
+    raise NotFound(
+        f"No web inbox of this store answers at {address}, so no link to it was made. `sayso web` starts one."
+    )
+
+
+def _is_somebody_elses(address: str, accounts: Accounts) -> bool:
+    """Whether something listens there on this machine that is not ours. Of other machines, and of ways to them that
+    begin at another one's loopback, whoever has set the address knows more."""
+    from sayso.web.security import is_plain_loopback
+
+    return is_plain_loopback(address) and is_anybody_there(address) and not is_ours(address, accounts.proof)

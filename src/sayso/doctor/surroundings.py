@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -18,7 +18,7 @@ from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.rules.levels import are_there_rules
 from sayso.running.sandbox import NO_SANDBOX, why_not
 from sayso.text import counted, one_line, spelt_out
-from sayso.web_addresses import running
+from sayso.web_addresses import ServedAt
 
 CONNECT_SECONDS = 3.0
 MOST_NAMED = 10
@@ -149,9 +149,9 @@ def _apprise(config: Config) -> Iterator[Finding]:
         )
 
 
-def browser(config: Config) -> Iterator[Finding]:
+def browser(config: Config, served: Callable[[Config], Sequence[ServedAt]]) -> Iterator[Finding]:
     """Whether the web inbox can be served, and shown here."""
-    if serving := running(config):
+    if serving := served(config):
         yield ok("browser", f"the web inbox is served at {' and '.join(served.address for served in serving)}")
     elif config.web_port and _is_taken(config.web_host, config.web_port):
         yield warning(

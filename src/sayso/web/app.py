@@ -40,6 +40,7 @@ from sayso.web import (
     files,
     like,
     log,
+    proof,
     push,
     rules,
     sample,
@@ -69,6 +70,7 @@ from sayso.web.security import HostGuard
 from sayso.web.sessions import browser
 from sayso.web.site import Site
 from sayso.web.talk_events import Streams
+from sayso.web_addresses import PROOF
 
 logger = logging.getLogger(__name__)
 
@@ -230,6 +232,7 @@ def all_routes() -> list[BaseRoute]:
         Route("/settings/device", settings.another_device, methods=["POST"]),
         Route("/settings/sessions", settings.end_session, methods=["POST"]),
         *connecting.routes(),
+        Route(PROOF, proof.show, methods=["GET"]),
         Route("/push", push.about, methods=["GET"]),
         Route("/push", push.subscribe, methods=["POST"]),
         Route("/push/wishes", push.wish, methods=["POST"]),

@@ -25,6 +25,8 @@ from sayso.web.refusal import refusal
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LOOPBACK_NAME = "localhost"
+NAMED = ("127.0.0.1", "::1")
+"""Where names below `localhost` lead."""
 
 CONTENT_POLICY = "; ".join(
     [
@@ -107,7 +109,7 @@ class Names:
 
 def names(config: Config, private: PrivateAddresses) -> Names:
     """The names that the settings allow: loopback always; where others may come in, addresses and our own name too."""
-    public = urlsplit(config.web_url) if config.web_url and not _is_plain_loopback(config.web_url) else None
+    public = urlsplit(config.web_url) if config.web_url and not is_plain_loopback(config.web_url) else None
     known = {name.lower() for name in config.web_hosts}
     if public and public.hostname:
         known.add(public.hostname)
@@ -119,15 +121,17 @@ def names(config: Config, private: PrivateAddresses) -> Names:
 
 
 def people_at(address: str, private: str) -> str:
-    """Where people go for what programs find at `address`: without TLS, this machine has a private name for them."""
-    if not _is_plain_loopback(address):
-        return address
+    """Where people go for what programs find at `address`: without TLS, this machine has a private name for them. It
+    leads to the usual addresses of the machine, and where we listen at another one somebody else may be there."""
     parts = urlsplit(address)
+    if not is_plain_loopback(address) or parts.hostname not in (_LOOPBACK_NAME, *NAMED):
+        return address
     port = f":{parts.port}" if parts.port else ""
     return parts._replace(netloc=f"{private}{port}").geturl()
 
 
-def _is_plain_loopback(address: str) -> bool:
+def is_plain_loopback(address: str) -> bool:
+    """Whether it leads to the machine that it is opened on, without TLS."""
     parts = urlsplit(address)
     return parts.scheme == "http" and is_loopback(parts.hostname)
 

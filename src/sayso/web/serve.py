@@ -28,7 +28,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from sayso.bridge import WHEN_LOST, LightEvent, from_threads
 from sayso.config import Config
 from sayso.errors import CannotListen
-from sayso.web.security import is_loopback
+from sayso.web.security import NAMED, is_loopback
 
 _new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 with suppress(ImportError):
@@ -37,10 +37,8 @@ with suppress(ImportError):
 
 GRACE_SECONDS = 10
 _BACKLOG = 2048
-_TAKEN = (
-    "If `sayso web` already runs there, `sayso web --link` makes a link to it; "
-    "else choose another place with --host and --port."
-)
+_OURS = "Your web inbox runs there already: `sayso web --link --port {port}` makes a link to it."
+_TAKEN = "No inbox of this store answers there: choose another place with --host and --port."
 _IN_THE_WAY = {
     errno.EACCES: "Ports below 1024 are the system's: choose another with --port.",
     errno.EADDRNOTAVAIL: "That is no address of this machine: choose another with --host.",
@@ -399,8 +397,12 @@ def _room_for_connections() -> int:
     return max(10, (_MOST_FILES if soft == resource.RLIM_INFINITY else min(soft, _MOST_FILES)) - _KEPT_FILES)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; a CannotListen says what is in the way."""
+def nobody_of_us(address: str) -> bool:
+    return False
+
+
+def listen(host: str, port: int, is_ours: Callable[[str], bool] = nobody_of_us) -> socket.socket:
+    """A listening socket; a CannotListen says what is in the way. `is_ours` tells whether it is an inbox of ours."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
@@ -418,29 +420,34 @@ def listen(host: str, port: int) -> socket.socket:
         return listening
     except OSError as error:
         in_the_way = _IN_THE_WAY.get(error.errno or 0, _TAKEN)
+        if error.errno == errno.EADDRINUSE and is_ours(_written(host, port)):
+            in_the_way = _OURS.format(port=port)
         raise CannotListen(f"Cannot listen on {host}:{port}: {error.strerror or error}. {in_the_way}") from error
 
 
 @contextmanager
-def for_agents(config: Config, listening: socket.socket) -> Iterator[tuple[str, list[socket.socket]]]:
+def for_agents(
+    config: Config, listening: socket.socket, is_ours: Callable[[str], bool] = nobody_of_us
+) -> Iterator[tuple[str, list[socket.socket]]]:
     """Where the agents that this server starts reach it, and the sockets for that: they come by loopback alone."""
-    host, port = config.web_host, listening.getsockname()[1]
+    host, (own, port) = config.web_host, listening.getsockname()[:2]
     if is_loopback(host) or host in _ANYWHERE:
-        inside = "[::1]" if ":" in host else "127.0.0.1"
+        inside = own if is_loopback(host) else "::1" if ":" in host else "127.0.0.1"
         with ExitStack() as opened:
-            beside = [] if host == "::" else _other_loopback(listening)
-            yield f"http://{inside}:{port}", [listening, *map(opened.enter_context, beside)]
+            # No name below `localhost` leads to any other loopback address.
+            beside = [] if host == "::" or inside not in NAMED else _other_loopback(listening, is_ours)
+            yield _written(inside, port), [listening, *map(opened.enter_context, beside)]
         return
     with listen("127.0.0.1", 0) as another:
         yield f"http://127.0.0.1:{another.getsockname()[1]}", [listening, another]
 
 
-def _other_loopback(listening: socket.socket) -> list[socket.socket]:
+def _other_loopback(listening: socket.socket, is_ours: Callable[[str], bool]) -> list[socket.socket]:
     """A name below `localhost` leads to both loopback addresses of a machine. Somebody else who listened at the other
     one would be sent what is meant for us, cookies and all."""
     other = "::1" if listening.family == socket.AF_INET else "127.0.0.1"
     try:
-        return [listen(other, listening.getsockname()[1])]
+        return [listen(other, listening.getsockname()[1], is_ours)]
     except CannotListen as error:
         if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EADDRINUSE:
             raise
@@ -462,6 +469,10 @@ def address(config: Config, port: int) -> str:
     if config.web_url:
         return config.web_url.rstrip("/")
     host = _own_address() if config.web_host in _ANYWHERE else config.web_host
+    return _written(host, port)
+
+
+def _written(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
