@@ -15,6 +15,7 @@ from sayso.errors import ConfigError
 from sayso.files import read_regular
 from sayso.language import LANGUAGES
 from sayso.log import LEVELS
+from sayso.ownership import written_by_others
 from sayso.records import field, fields, record
 from sayso.setting_values import (
     DAY,
@@ -619,7 +620,7 @@ def _toml(file: Path, *, is_named: bool = False) -> dict[str, object]:
     """What the person's file says. One that was named has to be there: a name with a slip in it, or of a file that has
     moved, must not pass for no settings and no rules."""
     try:
-        return _settings_in(file.read_bytes(), file)
+        data, place = file.read_bytes(), written_by_others(file)
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_named:
             raise ConfigError(
@@ -629,6 +630,9 @@ def _toml(file: Path, *, is_named: bool = False) -> dict[str, object]:
         return {}
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from error
+    if place:
+        raise ConfigError(f"{file}: somebody else can write {place}. Make it your own: chown and chmod go-w.")
+    return _settings_in(data, file)
 
 
 def _settings_in(data: bytes, file: Path) -> dict[str, object]:

@@ -104,7 +104,7 @@ def test_a_text_with_a_fault_is_not_even_made_ready(file: Path, tmp_path: Path) 
 def test_a_file_that_is_no_text_or_that_others_can_write_cannot_be_edited(file: Path) -> None:
     assert read_own(file).why_not == ""
     file.chmod(0o666)
-    assert "somebody else can write it" in read_own(file).why_not
+    assert f"somebody else can write {file}" in read_own(file).why_not
     file.chmod(0o600)
     file.write_bytes(b"\xff\xfe")
     assert "UTF-8" in read_own(file).why_not

@@ -214,7 +214,11 @@ def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...],
     if path is None:
         catalog = catalog_here(config)
         here = catalog.load()
-        faults = load_dir(catalog.directories(), reserved=reserved).faults if here.untrusted else here.faults
+        faults = (
+            load_dir(catalog.directories(), reserved=reserved, open_at=catalog.open_at).faults
+            if here.untrusted
+            else here.faults
+        )
         return here.files + len(here.untrusted), faults, here.untrusted
     if path.is_dir():
         loaded = load_dir([path], reserved=reserved)

@@ -6,12 +6,12 @@ The machine's owner's, the person's own, the project's: while that is not truste
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.config import Config
 from sayso.files import read_regular
+from sayso.ownership import written_by_others
 from sayso.records import replace
 from sayso.rules.book import RuleBook
 from sayso.rules.levels import RuleLevel, projects_around, rules_places
@@ -66,15 +66,16 @@ def read_file(path: Path, level: RuleLevel) -> tuple[RulesFile, bytes] | None:
     """The file with what was in it; None where there is none."""
     try:
         data = read_regular(path, MOST_BYTES)
-        about = path.stat()
+        place = written_by_others(path) if level is not RuleLevel.PROJECT else None
     except _NOTHING_THERE:
         return None
     except OSError as error:
         return _faulty(path, level, f"it cannot be read: {error.strerror or error}."), b""
     if len(data) > MOST_BYTES:
         return _faulty(path, level, f"it has more than {MOST_BYTES:,} bytes."), b""
-    if level is not RuleLevel.PROJECT and (about.st_mode & stat.S_IWOTH or about.st_uid not in (0, os.geteuid())):
-        return _faulty(path, level, "somebody else can write it. Make it your own: chown and chmod o-w."), data
+    if place:
+        text = f"somebody else can write {place}. Make it your own: chown and chmod go-w."
+        return _faulty(path, level, text), data
     from sayso.rules.reading import read_rules  # only where there are some: what reads them is much
 
     return read_rules(data, path, level), data
@@ -86,7 +87,16 @@ def _faulty(path: Path, level: RuleLevel, text: str) -> RulesFile:
 
 def _look(path: Path) -> _Look:
     try:
-        seen = os.stat(path)
+        seen, folder = os.stat(path), os.stat(path.parent)
     except OSError as error:
         return None if isinstance(error, _NOTHING_THERE) else (error.errno or 0,)
-    return (str(path), seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode, seen.st_uid)
+    return (
+        str(path),
+        seen.st_ino,
+        seen.st_size,
+        seen.st_mtime_ns,
+        seen.st_ctime_ns,
+        seen.st_mode,
+        seen.st_uid,
+        folder.st_mode,
+    )

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from sayso import log
 from sayso.config import NETWORKS, SANDBOXES, Config
+from sayso.ownership import written_by_others
 from sayso.records import field, record, replace
 from sayso.toolfiles.leaves import Leaf, leaves
 from sayso.toolfiles.model import Approve, Fault, ToolFile
 from sayso.toolfiles.toolfile import load_dir
 from sayso.trust import TrustedProject
 
-_Signature = tuple[tuple[str, int, int, int], ...]
+_Signature = tuple[tuple[str, int, int, int, int], ...]
 
 
 @record
@@ -59,7 +60,7 @@ class Catalog:
         """Read and check all files."""
         self._seen = self._signature()
         self._trusted = self._config.trust.of(self._config.project)
-        found = load_dir(self.directories(), reserved=self._reserved, may_use=self._may_use)
+        found = load_dir(self.directories(), reserved=self._reserved, may_use=self._may_use, open_at=self.open_at)
         others = _by_name(found.in_their_place)
         tools = [
             CommandTool(file=file, leaf=_tightened(leaf, others.get(leaf.name, ()), self._config))
@@ -92,6 +93,10 @@ class Catalog:
         """The person's own files always; the project's if they were trusted as they are."""
         return not self._config.is_of_project(file.parent) or self._trusted.trusts(file, content)
 
+    def open_at(self, file: Path) -> Path | None:
+        """Where somebody else could have changed a file of the person's own."""
+        return None if self._config.is_of_project(file.parent) else written_by_others(file)
+
     def _signature(self) -> _Signature:
         found = [described for folder in self._config.tools_dirs for described in _tool_files(folder)]
         if found:
@@ -100,7 +105,7 @@ class Catalog:
         return tuple(sorted(found))
 
 
-def _tool_files(folder: Path) -> list[tuple[str, int, int, int]]:
+def _tool_files(folder: Path) -> list[tuple[str, int, int, int, int]]:
     try:
         entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
     except OSError:
@@ -108,12 +113,12 @@ def _tool_files(folder: Path) -> list[tuple[str, int, int, int]]:
     return [_described(entry, entry.stat) for entry in entries if not entry.name.startswith(".")]
 
 
-def _described(file: os.PathLike[str], stat: Callable[[], os.stat_result]) -> tuple[str, int, int, int]:
+def _described(file: os.PathLike[str], stat: Callable[[], os.stat_result]) -> tuple[str, int, int, int, int]:
     try:
         seen = stat()
     except OSError:
-        return os.fspath(file), 0, 0, 0
-    return os.fspath(file), seen.st_mtime_ns, seen.st_size, seen.st_ino
+        return os.fspath(file), 0, 0, 0, 0
+    return os.fspath(file), seen.st_mtime_ns, seen.st_size, seen.st_ino, seen.st_mode
 
 
 _BY_STRICTNESS: tuple[Approve, ...] = ("never", "once", "always")

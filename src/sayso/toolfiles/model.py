@@ -40,6 +40,7 @@ FaultKind = Literal[
     "json",
     "encoding",
     "unreadable",
+    "writable",
 ]
 
 

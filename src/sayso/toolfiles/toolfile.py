@@ -27,6 +27,8 @@ _OURSELVES = "Sayso itself"
 Faults = tuple[Fault, ...]
 MayUse = Callable[[Path, bytes], bool]
 """Whether a file may be used with this content."""
+OpenAt = Callable[[Path], Path | None]
+"""Where somebody else could have changed a file that is used without having been looked at; None where nobody could."""
 
 
 @record
@@ -78,7 +80,17 @@ def anything(file: Path, content: bytes) -> bool:
     return True
 
 
-def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = (), may_use: MayUse = anything) -> Loaded:
+def unasked(file: Path) -> Path | None:
+    return None
+
+
+def load_dir(
+    directories: Iterable[Path],
+    *,
+    reserved: Collection[str] = (),
+    may_use: MayUse = anything,
+    open_at: OpenAt = unasked,
+) -> Loaded:
     """All tool files of the directories, in their order. The first of a name wins and the others are reported.
 
     `reserved` are names of MCP tools that no file may take. A directory that is not there is a fault: leave out
@@ -89,7 +101,7 @@ def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = (), may
     kept: list[_Kept] = []
     second: list[ToolFile] = []
     found = _Found()
-    for tool in (tool for directory in directories for tool in _load_each(directory, may_use, found)):
+    for tool in (tool for directory in directories for tool in _load_each(directory, may_use, open_at, found)):
         one = _Kept(tool=tool, leaves=leaves(tool))
         names = [leaf.name for leaf in one.leaves]
         if tool.name in files:
@@ -146,6 +158,17 @@ def _content(file: Path) -> bytes | Fault:
     return content if len(content) <= MAX_BYTES else _fault(file, 1, "size", f"at most {MAX_BYTES:,} bytes", "more")
 
 
+def _as_ours(file: Path, content: bytes | Fault, open_at: OpenAt) -> bytes | Fault:
+    try:
+        place = open_at(file)
+    except OSError as error:
+        return _fault(file, 1, "unreadable", "a file that can be read", error.strerror or str(error))
+    if place is None:
+        return content
+    hint = "Make it your own: chown and chmod go-w."
+    return _fault(file, 1, "writable", "a file that only you can write", f"that somebody else can write {place}", hint)
+
+
 def _text(content: bytes, file: Path) -> str | Fault:
     try:
         return content.decode("utf-8-sig")
@@ -160,7 +183,7 @@ def tool_files_in(directory: Path) -> list[Path]:
     return sorted(item for item in directory.iterdir() if item.suffix == ".json" and item.name[0] != ".")
 
 
-def _load_each(directory: Path, may_use: MayUse, found: _Found) -> Iterator[ToolFile]:
+def _load_each(directory: Path, may_use: MayUse, open_at: OpenAt, found: _Found) -> Iterator[ToolFile]:
     try:
         files = tool_files_in(directory)
     except OSError as error:
@@ -172,6 +195,7 @@ def _load_each(directory: Path, may_use: MayUse, found: _Found) -> Iterator[Tool
         if not may_use(file, b"" if isinstance(content, Fault) else content):
             found.not_used.append(file)
             continue
+        content = _as_ours(file, content, open_at)
         tool = (content,) if isinstance(content, Fault) else _parsed(content, file)
         if isinstance(tool, ToolFile):
             yield tool
