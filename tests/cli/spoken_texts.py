@@ -44,7 +44,7 @@ LOWER = (
     *("install/files.py", "install/foreground.py", "install/grants.py", "install/hooks.py", "install/ledger.py"),
     *("install/notation.py", "install/part.py", "install/skill.py"),
     *("operations/desk.py", "permissions/desk.py", "asks/settling.py"),
-    *("store/postgres.py", "store/socket_bell.py", "store/sqlite.py", "store/store.py"),
+    *("store/__init__.py", "store/postgres.py", "store/socket_bell.py", "store/sqlite.py", "store/store.py"),
     "web/serve.py",
 )
 """Where the errors and findings come from that a person reads at a prompt."""

@@ -65,11 +65,11 @@ def state_folder(config: Config) -> Iterator[Finding]:
 
 def _private(folder: Path) -> Iterator[Finding]:
     found = folder.stat()
-    if found.st_mode & _PRIVATE:
+    if found.st_uid != os.getuid():
+        yield warning("state", f"{folder} belongs to another user.", f"chown -R {os.getuid()} {folder}")
+    elif found.st_mode & _PRIVATE:
         mode = stat.filemode(found.st_mode)
         yield warning("state", f"{folder} is open to others ({mode}): they could read answers.", f"chmod 700 {folder}")
-    elif found.st_uid != os.getuid():
-        yield warning("state", f"{folder} belongs to another user.", f"chown -R {os.getuid()} {folder}")
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         mode = stat.filemode(found.st_mode)
         yield fault("state", f"{folder} cannot be read and written ({mode}), not by you either.", f"chmod 700 {folder}")
