@@ -16,6 +16,8 @@ from typing import Any
 
 libc = ctypes.CDLL(None, use_errno=True)
 IO_URING_SETUP, PTRACE_ATTACH, PTRACE_DETACH, TIOCSTI, NO_NEW_PRIVILEGES = 425, 16, 17, 0x5412, 39
+IOPRIO_SET, LAST_AT_THE_DISK = (251 if os.uname().machine == "x86_64" else 30, 1), 2 << 13 | 7
+"""The call with the kind that is a process, and the last turn of all that are usual."""
 
 
 def checked(result: int) -> None:
@@ -79,6 +81,26 @@ def numbered(made: int, change: Callable[..., int]) -> None:
     checked(change(made, 0, None))
 
 
+def go_last() -> None:
+    """What a process may do to itself."""
+    os.nice(5)
+    os.setpriority(os.PRIO_PROCESS, 0, 10)
+    os.sched_setaffinity(0, os.sched_getaffinity(0))
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    checked(libc.syscall(*IOPRIO_SET, 0, LAST_AT_THE_DISK))
+
+
+def in_a_child(do: Callable[[], None]) -> None:
+    if (child := os.fork()) == 0:
+        try:
+            do()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(child, 0)[1]:
+        raise OSError("it was not let")
+
+
 def attach(pid: int) -> None:
     checked(libc.ptrace(PTRACE_ATTACH, pid, None, None))
     os.waitpid(pid, 0)
@@ -127,6 +149,13 @@ def ways(at: dict[str, Any], inherited: list[str]) -> dict[str, Callable[[], obj
         "numbered shared memory": lambda: numbered(libc.shmget(0, 64, 0o600), libc.shmctl),
         "numbered messages": lambda: numbered(libc.msgget(0, 0o600), libc.msgctl),
         "the limits of another": lambda: resource.prlimit(sibling, resource.RLIMIT_CORE, (0, 0)),
+        "the turn of another": lambda: os.setpriority(os.PRIO_PROCESS, sibling, 5),
+        "the turn of a group": lambda: os.setpriority(os.PRIO_PGRP, 0, os.getpriority(os.PRIO_PROCESS, 0)),
+        "the processors of another": lambda: os.sched_setaffinity(sibling, os.sched_getaffinity(sibling)),
+        "the policy of another": lambda: os.sched_setscheduler(sibling, os.SCHED_BATCH, os.sched_param(0)),
+        "the parameters of another": lambda: os.sched_setparam(sibling, os.sched_param(0)),
+        "the turn of another at the disk": lambda: checked(libc.syscall(*IOPRIO_SET, sibling, LAST_AT_THE_DISK)),
+        "its own turn": lambda: in_a_child(go_last),
         "a device": lambda: os.mknod("device", 0o600 | 0o060000, os.makedev(254, 0)),
         "a socket in a file": lambda: connect(socket.AF_UNIX, at["socket"]),
         "a datagram to a file": lambda: send_from_a_pair(at["letters"]),

@@ -33,7 +33,11 @@ DOCUMENTED = Path(__file__).parents[2] / "docs" / "sandbox.md"
 PYTHON = [sys.executable, "-I", "-S"]
 OUTSIDE_OF_THE_PROMISE = {"the mode of a file", "the times of a file", "the command lines of others"}
 """What docs/sandbox.md says that no sandbox keeps a command from."""
-OWN = {"own files", "own temporary files"}
+OWN = {"own files", "own temporary files", "its own turn"}
+OF_OTHERS = {
+    "the turn of another", "the processors of another", "the policy of another", "the parameters of another",
+    "the turn of another at the disk",
+}  # fmt: skip
 STOPPED = {
     "inherited descriptors", "reading a secret", "listing secrets", "reading Sayso's state", "reading what is in /tmp",
     "a symbolic link", "a hard link", "/proc/self/root", "/proc/PID/root", "/proc/PID/cwd", "/proc/PID/fd",
@@ -42,13 +46,13 @@ STOPPED = {
     "an abstract socket", "TCP", "UDP", "io_uring",
     "another's network", "its own network again", "mounting", "tracing", "a signal", "typing into a terminal",
     "rights of other programs", "moving a secret in", "emptying a file", "removing", "numbered shared memory",
-    "numbered messages", "the limits of another",
+    "numbered messages", "the limits of another", "the turn of a group", *OF_OTHERS,
 }  # fmt: skip
 WITHOUT_A_SANDBOX = {
     "reading a secret", "a symbolic link", "/proc/self/root", "/proc/PID/root", "/proc/PID/fd", "writing outside",
     "a child", "a grandchild", "a socket in a file", "a datagram to a file", "a raw datagram to a file",
     "an abstract socket", "TCP", "UDP", "a signal", "numbered shared memory", "numbered messages",
-    "the limits of another",
+    "the limits of another", *OF_OTHERS,
 }  # fmt: skip
 """Those that lead out anywhere else, whatever the machine: so they are tried rightly."""
 

@@ -36,13 +36,22 @@ _OTHER_WAYS = (
     "msgget", "msgctl", "msgrcv", "msgsnd", "semget", "semctl", "semtimedop", "semop", "shmget", "shmctl", "shmat",
 )  # fmt: skip
 """The last are memory, messages and semaphores that all processes of a person share, by numbers and not by files."""
-_CALLS = ("socket", "socketpair", "ioctl", "prlimit64", *_OTHER_WAYS)
+_OF_ITSELF = (
+    "prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "migrate_pages",
+    "move_pages",
+)  # fmt: skip
+"""What a process does to the one that it names first: limits, processors, turns, memory. It is 0 for itself."""
+_OF_KINDS = {"setpriority": 0, "ioprio_set": 1}
+"""The same for calls that name a kind first. This one is for a process, others for a group or all that a user runs."""
+_CALLS = ("socket", "socketpair", "ioctl", *_OF_ITSELF, *_OF_KINDS, *_OTHER_WAYS)
 _ARM = (
-    198, 199, 29, 261, 425, 268, 265, 280, 241, 282, 105, 273, 106, 104, 294, 219, 217, 218, 142, 170, 112, 224, 225,
+    198, 199, 29, 261, 122, 119, 118, 274, 238, 239, 140, 30,
+    425, 268, 265, 280, 241, 282, 105, 273, 106, 104, 294, 219, 217, 218, 142, 170, 112, 224, 225,
     89, 116, 180, 181, 186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196,
 )  # fmt: skip
 _INTEL = (
-    41, 53, 16, 302, 425, 308, 304, 321, 298, 323, 175, 313, 176, 246, 320, 250, 248, 249, 169, 164, 227, 167, 168,
+    41, 53, 16, 302, 203, 144, 142, 314, 256, 279, 141, 251,
+    425, 308, 304, 321, 298, 323, 175, 313, 176, 246, 320, 250, 248, 249, 169, 164, 227, 167, 168,
     163, 103, 240, 241, 68, 71, 70, 69, 64, 66, 220, 65, 29, 31, 30,
 )  # fmt: skip
 _MACHINES = {
@@ -99,8 +108,11 @@ def _instructions(network: str, architecture: int, calls: dict[str, int]) -> Ite
         yield _step(_EQUAL, calls[name], 0, 1)
         yield _step(_RETURN, _ERROR | errno.EPERM)
     yield from _when(calls["ioctl"], _SECOND, _TYPING_FOR_OTHERS, met=_ERROR | errno.EPERM, otherwise=_ALLOW)
-    # Limits of its own, which are those of process 0: another process could be ended by them.
-    yield from _when(calls["prlimit64"], _FIRST, (0,), met=_ALLOW, otherwise=_ERROR | errno.EPERM)
+    for name in _OF_ITSELF:
+        # Another process could be ended by its limits, and kept from its work by the others.
+        yield from _when(calls[name], _FIRST, (0,), met=_ALLOW, otherwise=_ERROR | errno.EPERM)
+    for name, kind in _OF_KINDS.items():
+        yield from _when_itself(calls[name], kind)
     yield from _when(calls["socketpair"], _SECOND, _PAIRS, met=_ALLOW, otherwise=_ERROR | errno.EACCES)
     yield from _when(calls["socket"], _FIRST, FAMILIES[network], met=_ALLOW, otherwise=_ERROR | errno.EACCES)
     yield _step(_RETURN, _ALLOW)
@@ -113,6 +125,18 @@ def _when(call: int, argument: int, values: Iterable[int], *, met: int, otherwis
     yield _step(_LOAD, argument)
     yield from tests
     yield _step(_RETURN, otherwise)
+
+
+def _when_itself(call: int, kind: int) -> Iterator[bytes]:
+    """A call is allowed whose first argument is this kind, and whose second is the process itself."""
+    yield _step(_EQUAL, call, 0, 7)
+    yield _step(_LOAD, _FIRST)
+    yield _step(_EQUAL, kind, 1, 0)
+    yield _step(_RETURN, _ERROR | errno.EPERM)
+    yield _step(_LOAD, _SECOND)
+    yield _step(_EQUAL, 0, 0, 1)
+    yield _step(_RETURN, _ALLOW)
+    yield _step(_RETURN, _ERROR | errno.EPERM)
 
 
 def _step(code: int, value: int, met: int = 0, otherwise: int = 0) -> bytes:
