@@ -24,9 +24,12 @@ LONGEST_NAME = 100
 UNNAMED = "A program without a name"
 _NEVER = {
     *("about", "blob", "chrome", "data", "file", "filesystem", "ftp", "javascript", "jar", "mailto", "resource"),
-    *("vbscript", "view-source", "ws", "wss"),
+    *("vbscript", "view-source", "ws", "wss", "intent", "android-app", "content", "shell", "search-ms"),
+    *("chrome-extension", "moz-extension", "edge", "tel", "sms", "ssh", "sftp", "smb", "ldap", "telnet"),
 }
-"""Schemes that lead to no program of the person's, or run what they hold."""
+"""Schemes that lead to no program of the person's, to one that the address itself chooses, or run what they hold."""
+_NEVER_BEGIN = "ms-"
+"""So do those of Windows' own programs."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*):(?P<rest>[\w.~!$&'()*+,;=:@%/?\[\]-]*)", re.ASCII)
 """What addresses are made of (RFC 3986), without a fragment. What else browsers put up with, a blank, a backslash, the
@@ -62,7 +65,8 @@ def described(client_id: str, given: Mapping[str, Any], vouched_by: str = "") ->
     if not isinstance(uris, list) or not 1 <= len(uris) <= MOST_REDIRECTS:
         problems.add("redirect_uris", f"must be a list of 1 to {MOST_REDIRECTS} addresses")
     elif bad := [uri for uri in uris if not can_be_returned_to(uri)]:
-        allowed = "https:, http: on this machine (127.0.0.1, [::1] or localhost), or the scheme of a program"
+        own = "the scheme of a program of its own (such as com.example.app:/callback)"
+        allowed = f"https:, http: on this machine (127.0.0.1, [::1] or localhost), or {own}"
         problems.add("redirect_uris", f"{quoted(bad[0])} is none that is allowed. Use {allowed}, without a fragment")
     if not isinstance(name, str):
         problems.add("client_name", "must be a text")
@@ -89,7 +93,10 @@ def can_be_returned_to(uri: object) -> bool:
         case "http":
             return bool(_place(uri)) and _on_this_machine(uri) is not None
         case scheme:
-            return scheme not in _NEVER and bool(found["rest"].strip("/"))
+            rest = found["rest"]
+            place = rest[2:].partition("/")[0].partition("?")[0] if rest.startswith("//") else ""
+            is_known = scheme in _NEVER or scheme.startswith(_NEVER_BEGIN)
+            return not is_known and "@" not in place and bool(rest.strip("/"))
 
 
 def returns_to(uri: str) -> str:

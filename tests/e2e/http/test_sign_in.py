@@ -225,6 +225,28 @@ def test_a_registration_that_does_not_fit_is_refused_with_the_field(
     assert refused.json()["error"] in ("invalid_client_metadata", "invalid_request")
 
 
+@pytest.mark.parametrize("uri", ["com.app:/cb", "cursor://anysphere.cursor-mcp/cb"])
+def test_a_program_is_answered_at_a_scheme_of_its_own(
+    clicker: Clicker, server: Replica, http: httpx2.Client, uri: str
+) -> None:
+    program = Program(server, http, redirect_uris=[uri])
+    assert program.registered["redirect_uris"] == [uri]
+    told = clicker.connect(program.address(redirect_uri=uri))
+    assert told["to"] == uri
+    assert program.redeem(told["code"], redirect_uri=uri).status_code == 200
+
+
+@pytest.mark.parametrize("uri", ["intent://x", "ms-msdt:/id", "javascript:alert(1)", "https://a.example/#x"])
+def test_an_address_that_is_refused_is_named_with_what_is_allowed(
+    server: Replica, http: httpx2.Client, uri: str
+) -> None:
+    refused = http.post(f"{server.address}/oauth/register", json={"redirect_uris": [uri]})
+    assert refused.status_code == 400
+    said = refused.json()["error_description"]
+    assert uri in said
+    assert "or the scheme of a program of its own (such as com.example.app:/callback)" in said
+
+
 def test_a_registration_is_told_what_holds_and_leaves_nothing_behind(
     server: Replica, http: httpx2.Client, shared_place: Place
 ) -> None:
