@@ -159,24 +159,25 @@ def brought(config: Config, project: Path, trusted_as: Path | None = None) -> Br
     trusted = config.trust.of(trusted_as or project)
     trusted = TrustedProject(folder=folder, files=trusted.files, since=trusted.since)
     found: dict[str, BroughtFile] = {}
-    for used, path in _places(config, project):
-        file = _file(path, used, trusted)
+    for used, path, trouble in _places(config, project):
+        file = _in_the_way(path, used, trusted, trouble) if trouble else _file(path, used, trusted)
         if file and file.name not in found:
             found[file.name] = file
     return Brought(folder=folder, files=tuple(found.values()))
 
 
-def _places(config: Config, project: Path) -> Iterator[tuple[Used, Path]]:
-    yield from ((Used.TOOLS, file) for folder in _tool_folders(config, project) for file in _tool_files(folder))
-    yield Used.SETTINGS, settings_of(project)
-    yield Used.RULES, config.rules_of(project)
+def _places(config: Config, project: Path) -> Iterator[tuple[Used, Path, str]]:
+    """Where something may lie and for whom, and what is known to be in the way of it."""
+    yield from ((Used.TOOLS, file, "") for folder in _tool_folders(config, project) for file in _tool_files(folder))
+    yield Used.SETTINGS, settings_of(project), ""
+    yield Used.RULES, config.rules_of(project), ""
     for folder in _read_by_agents(real(project)):
-        yield Used.CLAUDE, folder / ".mcp.json"
+        yield Used.CLAUDE, folder / ".mcp.json", ""
         # Claude Code keeps whole checkouts in `.claude/worktrees`, and takes nothing from them.
         worktrees = folder / ".claude" / "worktrees"
-        yield from ((Used.CLAUDE, file) for file in _below(folder / ".claude", left_out=worktrees))
-        yield from ((used, file) for used, place in OF_AGENTS for file in _below(folder / place))
-        yield from ((used, folder / name) for used, name in FILES_OF_AGENTS)
+        yield from ((Used.CLAUDE, *each) for each in _below(folder / ".claude", left_out=worktrees))
+        yield from ((used, *each) for used, place in OF_AGENTS for each in _below(folder / place))
+        yield from ((used, folder / name, "") for used, name in FILES_OF_AGENTS)
 
 
 def _tool_folders(config: Config, project: Path) -> Iterator[Path]:
@@ -204,9 +205,9 @@ def _read_by_agents(folder: Path) -> Iterator[Path]:
         yield above
 
 
-def _below(folder: Path, left_out: Path | None = None) -> Iterator[Path]:
-    """All files below a folder, links followed, each folder once, and the folders that cannot be listed. Nothing of the
-    person's own configuration."""
+def _below(folder: Path, left_out: Path | None = None) -> Iterator[tuple[Path, str]]:
+    """All files below a folder, links followed, each folder once, and the folders that cannot be listed or have too
+    many, each with that. Nothing of the person's own configuration."""
     if real(folder.parent) == real(Path.home()):
         return
     seen: set[str] = set()
@@ -219,12 +220,16 @@ def _below(folder: Path, left_out: Path | None = None) -> Iterator[Path]:
         seen.add(os.path.realpath(place))
         folders[:] = sorted(name for name in folders if Path(place) / name != left_out)
         for name in sorted(names):
-            yield Path(place) / name
-            count += 1
             if count == MOST_FILES:
-                yield folder  # which is no file: it stands for the rest
+                yield folder, f"has more than {MOST_FILES} files"
                 return
-    yield from (Path(error.filename) for error in unlisted if not isinstance(error, _NOTHING_THERE))
+            yield Path(place) / name, ""
+            count += 1
+    yield from ((Path(each.filename), _unread(each)) for each in unlisted if not isinstance(each, _NOTHING_THERE))
+
+
+def _unread(error: OSError) -> str:
+    return f"cannot be read: {error.strerror or error}"
 
 
 def _file(path: Path, used: Used, trusted: TrustedProject) -> BroughtFile | None:
@@ -235,16 +240,20 @@ def _file(path: Path, used: Used, trusted: TrustedProject) -> BroughtFile | None
     except _NOTHING_THERE:
         if not path.is_symlink():
             return None
-        return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble="is a link that leads nowhere")
+        return _in_the_way(path, used, trusted, "is a link that leads nowhere")
     except OSError as error:
         is_folder = not error.errno and path.is_dir()
-        trouble = f"has more than {MOST_FILES} files" if is_folder else f"cannot be read: {error.strerror or error}"
-        return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble=trouble)
+        return _in_the_way(path, used, trusted, "is a folder, not a file" if is_folder else _unread(error))
     if len(data) > MOST_BYTES:
-        trouble = f"has more than {MOST_BYTES:,} bytes"
-        return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble=trouble)
+        return _in_the_way(path, used, trusted, f"has more than {MOST_BYTES:,} bytes")
     file = BroughtFile(name=name, used=used, standing=trusted.standing(name, data), data=data)
     return None if _says_nothing(file, path) else file
+
+
+def _in_the_way(path: Path, used: Used, trusted: TrustedProject, trouble: str) -> BroughtFile:
+    """What can be neither shown nor trusted."""
+    name = relative_name(path, trusted.folder)
+    return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble=trouble)
 
 
 def _says_nothing(file: BroughtFile, path: Path) -> bool:

@@ -285,6 +285,7 @@ def test_what_cannot_be_looked_at_cannot_be_trusted(home: Home) -> None:
     files = {file["file"]: file for file in home.run("trust", "--show", "--json").data["files"]}
     assert files[".sayso/tools/large.json"]["trouble"] == "has more than 1,048,576 bytes"
     assert "not a regular file" in files[".mcp.json"]["trouble"]
+    assert files[".sayso/rules.toml"]["trouble"] == "is a folder, not a file"
     assert files[".sayso/config.toml"]["trouble"] == "is a link that leads nowhere"
     assert home.run("trust").code == 0
     assert home.run("trust", "--list", "--json").data == []
@@ -331,6 +332,29 @@ def test_of_a_folder_with_too_many_files_the_rest_cannot_be_trusted(home: Home) 
     told = {file["file"]: file["trouble"] for file in shown["files"] if file["trouble"]}
     left = [name for name, standing in standings(home).items() if standing != "trusted"]
     assert (told, left) == ({".codex": "has more than 500 files"}, [".codex"])
+
+
+def test_a_folder_in_the_place_of_a_file_is_told_as_one_however_many_files_there_are(home: Home) -> None:
+    for folder in (".sayso/tools/d.json", ".mcp.json", ".codex"):
+        (home.project / folder).mkdir(parents=True)
+    for number in range(501):
+        (home.project / ".codex" / str(number)).touch()
+    told = {file["file"]: file["trouble"] for file in home.run("trust", "--show", "--json").data["files"]}
+    folder = "is a folder, not a file"
+    assert {name: trouble for name, trouble in told.items() if trouble} == {
+        ".sayso/tools/d.json": folder,
+        ".mcp.json": folder,
+        ".codex": "has more than 500 files",
+    }
+    assert "It is a folder, not a file, so it is not used." in home.run("trust", "--show").out
+
+
+def test_as_many_files_as_there_may_be_are_not_too_many(home: Home) -> None:
+    (home.project / ".codex").mkdir()
+    for number in range(500):
+        (home.project / ".codex" / str(number)).touch()
+    files = home.run("trust", "--show", "--json").data["files"]
+    assert (len(files), {file["trouble"] for file in files}) == (500, {None})
 
 
 def test_who_reads_what_claude_code_does_is_kept_from_it_too(home: Home) -> None:
