@@ -252,9 +252,9 @@ def test_no_rule_allows_what_has_to_be_trusted_to_be_used() -> None:
 
 
 def test_what_reads_without_naming_files_is_asked_only_where_a_rule_guards_files_from_being_read() -> None:
-    rules = '[[rule]]\nallow = ["Bash(rg *)", "Bash(grep *)", "Bash(cat *)", "Bash(cp *)"]\n'
-    lines = ("rg foo", "grep -r foo src", 'cat "src/$X"')
-    assert [effect(rules, f"Bash({line})") for line in lines] == ["allow", "allow", "allow"]
+    rules = '[[rule]]\nallow = ["Bash(rg *)", "Bash(grep *)", "Bash(cat *)", "Bash(cp *)", "Bash(git *)"]\n'
+    lines = ("rg foo", "grep -r foo src", 'cat "src/$X"', "git --no-pager grep foo")
+    assert {effect(rules, f"Bash({line})") for line in lines} == {"allow"}
     for guarded in ('deny = ["Read(.env*)"]', 'ask = ["Read(secrets/**)"]'):
         assert {effect(f"{rules}[[rule]]\n{guarded}", f"Bash({line})") for line in lines} == {"ask"}
     assert effect(f'{rules}[[rule]]\ndeny = ["Edit(infra/**)"]', "Bash(rg foo)") == "allow"
@@ -388,6 +388,27 @@ def test_the_name_of_a_program_alone_does_not_allow_the_programs_among_its_words
         ("go test *", "go test -coverprofile=/x ."),
         ("go test *", "go test . -test.cpuprofile /x"),
         ("pytest *", "pytest --config-file=/x"),
+        ("docker -D *", "docker -D exec db x"),
+        ("docker -D build *", "docker -D build -o /root ."),
+        ("docker -l debug *", "docker -l debug exec db x"),
+        ("docker --debug container *", "docker --debug container exec db x"),
+        ("docker --unknown container *", "docker --unknown container exec db x"),
+        ("docker run --rm *", "docker run --rm -v /:/x y"),
+        ("kubectl -n a *", "kubectl -n a exec db x"),
+        ("gh -R a/b *", "gh -R a/b alias set x y"),
+        ("cargo +nightly *", "cargo +nightly run"),
+        ("make -j 4 *", "make -j 4 deploy"),
+        ("make -j4 *", "make -j4 deploy"),
+        ("sudo -u a *", "sudo -u a rm x"),
+        ("uv run --with x *", "uv run --with x python -c y"),
+        ("uv run --with pytest *", "uv run --with pytest python -m http.server"),
+        ("uv run --with pytest python *", "uv run --with pytest python -m http.server"),
+        ("python -mpytest *", "python -mpytest -p evil"),
+        ("python -Bmpytest *", "python -Bmpytest -p evil"),
+        ("pnpm -s add *", "pnpm -s add x --registry=http://evil"),
+        ("git --no-pager config --global *", "git --no-pager config --global core.pager x"),
+        ("git submodule --quiet *", "git submodule --quiet foreach x"),
+        ("ssh -p 22 host *", "ssh -p 22 host -E log ls"),
     ],
 )
 def test_a_star_after_a_verb_does_not_stand_for_options_that_run_programs_or_write(pattern: str, line: str) -> None:
@@ -610,6 +631,25 @@ def test_a_name_that_means_another_file_once_its_links_are_followed_is_asked(tmp
         ("man *", "man ls"),
         ("tar *", "tar tf x.tar"),
         ("cargo test *", "cargo test --all"),
+        ("docker -D ps *", "docker -D ps -a"),
+        ("docker run --rm node *", "docker run --rm node npm test"),
+        ("docker exec -it db *", "docker exec -it db ls -l"),
+        ("kubectl -n a get *", "kubectl -n a get pods"),
+        ("gh -R a/b pr view *", "gh -R a/b pr view 1"),
+        ("cargo +nightly test *", "cargo +nightly test --all"),
+        ("make -j4 test *", "make -j4 test"),
+        ("make -j 4 test *", "make -j 4 test"),
+        ("uv run --frozen pytest *", "uv run --frozen pytest -q"),
+        ("uv run --with x pytest *", "uv run --with x pytest -q"),
+        ("python -mpytest *", "python -mpytest -q"),
+        ("pnpm -s test *", "pnpm -s test --watch"),
+        ("git --no-pager *", "git --no-pager log -1"),
+        ("git config --get *", "git config --get user.name"),
+        ("git submodule status *", "git submodule status"),
+        ("ssh host *", "ssh host ls -F"),
+        ("ssh -p 22 host *", "ssh -p 22 host ls -o x"),
+        ("sed -n *", "sed -n -E -u '/a+/p' x"),
+        ("sed *", "sed --quiet -s 1,5p x"),
     ],
 )
 def test_what_a_rule_names_it_allows(pattern: str, line: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from sayso.rules.first_words import subcommands
 from sayso.rules.programs import named
 from sayso.rules.risky_options import is_option, risky_options
 from sayso.rules.use import Command
@@ -59,7 +60,7 @@ def reads_below(words: Command) -> bool:
     """Whether a command reads what is in folders, or in files that are named elsewhere."""
     name = words[0].rpartition("/")[2]
     if name == "git":
-        return words[1:2] in (("grep",), ("archive",))
+        return any(does in ("git grep", "git archive") for does, _ in subcommands(words))
     if name in ("diff", "zdiff") and any(map(_MAY_BE_FOLDER.fullmatch, words[1:])):
         return True
     told = _BELOW_BY_OPTION.get(name, "").split()

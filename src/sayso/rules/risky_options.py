@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sayso.rules.first_words import first_words, subcommands, without_git_options
 from sayso.rules.programs import MOST_TRIED, NAMED_FIRST, NAMED_SECOND, named
 from sayso.rules.use import Command
 
@@ -31,6 +32,8 @@ _RISKY = {
     "wget": "-O -o -a -e -P -i --output-document --output-file --append-output --execute --directory-prefix "
     "--input-file --use-askpass --config --save-cookies --hsts-file --warc-file --post-file --body-file",
     "sed": "-i -I --in-place -e --expression -f --file",
+    "scp": "-S -o -F -D -i -J",
+    "sftp": "-S -o -F -D -i -J -b -s -R",
     "zip": "-T -TT -O --test --unzip-command --output-file",
     "gcc": "-wrapper -fplugin -specs -B",
     "g++": "-wrapper -fplugin -specs -B",
@@ -76,10 +79,10 @@ _RISKY = {
 """By which options a program runs others, reads other settings or writes files."""
 _OF_DOCKER = named("container image builder buildx compose")
 _SAME_BELOW = {
-    **dict.fromkeys((f"{program} {word}" for program in ("docker", "podman") for word in _OF_DOCKER), 2),
-    "yarn workspace": 3,
+    **dict.fromkeys((f"{program} {word}" for program in ("docker", "podman") for word in _OF_DOCKER), 1),
+    "yarn workspace": 2,
 }
-"""Beginnings after which words mean what they do right after the program, and how long these are."""
+"""Beginnings after which words mean what they do right after the program, and how many words further on these are."""
 _WHOLLY_NAMED = named(
     "awk gawk mawk nawk vim vi nvim view ex ed emacs gdb lldb strace ltrace script parallel expect osascript"
 )
@@ -92,15 +95,19 @@ _BEFORE_THE_SUBCOMMAND = re.compile(r"-c|--config-env|--exec-path|-C|--git-dir|-
 def risky_options(words: Command) -> tuple[str, ...]:
     """What of a command a rule must name to allow it: a star does not stand for that."""
     name = _plain_name(words[0])
-    told = [*_RISKY.get(name, "").split(), *_RISKY.get(" ".join((name, *words[1:2])), "").split()]
+    words = (name, *words[1:])
+    does = subcommands(words)
+    told = {option for key in (name, *(each for each, _ in does)) for option in _RISKY.get(key, "").split()}
     found = [word for word in words[1:] if any(is_option(word, option) for option in told)]
     found += [*_programs_among(name, words), *_of_package_manager(name, words), *_run_by(name, words)]
     if name == "git":
         before = words[1 : len(words) - min(map(len, without_git_options(words))) + 1]
         found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
-    beginning = _SAME_BELOW.get(" ".join((name, *words[1:2])), 0)
-    if beginning:
-        found += [*words[1:beginning], *risky_options((name, *words[beginning:]))]
+    begins = [place + _SAME_BELOW[each] for each, place in does if each in _SAME_BELOW]
+    if len(does) == 1 and begins:
+        found += [*words[1 : begins[0]], *risky_options((name, *words[begins[0] :]))]
+    elif begins:
+        found += words[1:]
     return tuple(found)
 
 
@@ -120,14 +127,23 @@ _RUN_OTHERS = named("run exec tool x dlx -m")
 def _run_by(name: str, words: Command) -> Command:
     """What must be named of a program that another one runs, as in `uv run pytest` and `python -m pytest`."""
     if name in ("npx", "pnpx", "bunx", "uvx"):
-        begin = 1
+        rest = words[1:]
     elif name in NAMED_FIRST | {"python"} and (verbs := [word for word in words[1:MOST_TRIED] if word in _RUN_OTHERS]):
-        begin = words.index(verbs[0]) + 1
+        rest = words[words.index(verbs[0]) + 1 :]
+    elif name == "python" and (modules := [word for word in words[1:MOST_TRIED] if _MODULE.match(word)]):
+        found = _MODULE.match(modules[0])
+        begin = words.index(modules[0]) + 1
+        rest = tuple(filter(None, (found["glued"] if found else "", *words[begin:])))
     else:
         return ()
-    inner = (words[place:] for place in range(begin, min(len(words), begin + MOST_TRIED)))
-    known = (each for each in inner if _plain_name(each[0]) in {*_RISKY, *_STRANGE} - _PACKAGE_MANAGERS)
-    return risky_options(next(known, ("",)))
+    inner = (rest[place:] for place in range(min(len(rest), MOST_TRIED)))
+    known = [each for each in inner if _plain_name(each[0]) in {*_RISKY, *_STRANGE} - _PACKAGE_MANAGERS]
+    # The first may be the value of an option, and one after it what is run.
+    others = (_own_options((_plain_name(each[0]), *each[1:])) for each in known[1:])
+    return (*(risky_options(known[0]) if known else ()), *(word for found in others for word in found))
+
+
+_MODULE = re.compile(r"-[A-Za-z]*m(?P<glued>.*)", re.DOTALL)
 
 
 _STRANGE = {
@@ -159,14 +175,19 @@ def _programs_among(name: str, words: Command) -> Command:
     if name in _OPTIONS_NAMED:
         return tuple(word for word in words[1:] if word.startswith(("-", "+")))
     if name == "sed":
-        return tuple(word for word in _sed_script(words) if not re.fullmatch(_SED_HARMLESS, word))
-    shapes = [_STRANGE[key] for key in (name, " ".join((name, *words[1:2]))) if key in _STRANGE]
-    found = [word for word in words[1:] for shape in shapes if re.fullmatch(shape, word, re.DOTALL)]
+        return tuple(word for word in _sed_scripts(words) if not re.fullmatch(_SED_HARMLESS, word))
+    found, does = list[str](), subcommands(words)
+    shapes = [_STRANGE[key] for key in (name, *(each for each, _ in does)) if key in _STRANGE]
+    found += [word for word in words[1:] for shape in shapes if re.fullmatch(shape, word, re.DOTALL)]
     if name == "tar" and set("".join(words[1:2])) & set("IF"):
         # Its options may stand there without a dash.
         found += words[1:2]
-    how_many = 2 if " ".join((name, *words[1:2])) in NAMED_SECOND else int(name in NAMED_FIRST)
-    return (*words[1 : 1 + how_many], *found)
+    if name == "ssh":
+        found += _ssh_options(words)
+    ends = [1, *(first_words(words) if name in NAMED_FIRST else ())]
+    seconds = [(each, place) for each, place in does if each in NAMED_SECOND]
+    ends += [place for each, begin in seconds for place in (begin, *first_words(words, begin + 1, each))]
+    return (*words[1 : max(ends) + 1], *found) if len(ends) > 1 else tuple(found)
 
 
 _PACKAGE_MANAGERS = named("npm pnpm yarn bun")
@@ -189,9 +210,10 @@ def _of_package_manager(name: str, words: Command) -> Command:
     npm, which takes all up to the two dashes."""
     if name not in _PACKAGE_MANAGERS:
         return ()
+    # After an option it is not certain which word is the first that is none.
     verb = next(iter(words[1:2]), "")
     ends = words.index("--") if "--" in words else len(words)
-    if name != "npm" and verb not in _OF_PACKAGES and (name, verb) != ("bun", "test"):
+    if name != "npm" and verb not in _OF_PACKAGES and (name, verb) != ("bun", "test") and not verb.startswith("-"):
         ends = min(ends, 3 if verb == "run" else 2)
     return tuple(word for word in words[1:ends] if word.startswith("-") and word not in _PLAIN_FOR_PACKAGES)
 
@@ -205,10 +227,33 @@ _SED_HARMLESS = (
 """A script of sed that neither runs, reads nor writes anything. Long ones are compiled when they are first wanted."""
 
 
-def _sed_script(words: Command) -> Command:
+_SED_ALONE = (
+    r"-[nErsuz]+|--|--(?:quiet|silent|debug|posix|sandbox|regexp-extended|separate|unbuffered|null-data"
+    r"|zero-terminated)"
+)
+"""Options of every sed that take no value. Of another one the next word may be that, or the script: with GNU `-l` takes
+a number, elsewhere nothing."""
+
+
+def _sed_scripts(words: Command) -> Command:
     """The script of a sed, or whatever may be one."""
     told = tuple(word for word in words[1:] if not word.startswith("-"))
-    return told if any(is_option(word, option) for word in words[1:] for option in ("-e", "--expression")) else told[:1]
+    alone = all(re.fullmatch(_SED_ALONE, word) for word in words[1:] if word.startswith("-"))
+    return told[:1] if alone else told
+
+
+def _ssh_options(words: Command) -> Command:
+    """Its options, also those between the host and what is run there, that run something here, write files or read
+    other settings."""
+    ends = [place for host in first_words(words) for place in first_words(words, host + 1)]
+    return tuple(word for word in words[1 : max(ends)] if re.match(r"-\w*[EeFIiJLoRDSWw]", word, re.ASCII))
+
+
+def _own_options(words: Command) -> Command:
+    """What must be named of a program, whatever it may run."""
+    told = _RISKY.get(words[0], "").split()
+    found = [word for word in words[1:] if any(is_option(word, option) for option in told)]
+    return (*found, *_programs_among(words[0], words))
 
 
 def is_option(word: str, option: str) -> bool:
@@ -221,29 +266,3 @@ def is_option(word: str, option: str) -> bool:
     if option == "-":
         return word == "-"
     return word.startswith("-") and not word.startswith("--") and option[1] in word[1:].partition("=")[0]
-
-
-_GIT_ALONE = (
-    r"(?s)--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--(?:literal|glob|noglob|icase)-pathspecs"
-    r"|--no-optional-locks|--no-lazy-fetch|--no-advice|--.*=.*"
-)
-_GIT_WITH_VALUE = (
-    r"-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix|--attr-source|--shallow-file"
-)
-
-
-def without_git_options(words: Command) -> tuple[Command, ...]:
-    """A git command without what may stand before its subcommand. The word after an option that is not known may be its
-    value or the subcommand, so that there is more than one way to read it."""
-    begins, open_places = list[int](), {1}
-    while open_places and len(begins) < MOST_TRIED:
-        open_places.remove(place := min(open_places))
-        option = "".join(words[place : place + 1])
-        if not option.startswith("-"):
-            begins.append(place)
-            continue
-        if not re.fullmatch(_GIT_WITH_VALUE, option):
-            open_places.add(place + 1)
-        if not re.fullmatch(_GIT_ALONE, option):
-            open_places.add(place + 2)
-    return tuple((words[0], *words[place:]) for place in begins)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from sayso.records import record
 from sayso.rules import readers, wrappers
+from sayso.rules.first_words import without_git_options
 from sayso.rules.programs import named
-from sayso.rules.risky_options import without_git_options
 from sayso.rules.use import Command
 
 if TYPE_CHECKING:

@@ -179,11 +179,11 @@ def _places(moves: Sequence[Command], folder: str, ground: Ground) -> set[str]:
     """The folders in which parts of a line may run; none where that is not known."""
     places = {folder}
     for name, *words in moves:
-        named = [_filled_in(word, folder) for word in words if not re.fullmatch(r"--|-[A-Za-z]+", word)]
+        named = [_filled_in(word, folder) for word in _after_options_of_cd(words)]
         if name in ("cd", "chdir") and not named:
             named = ["~"]
         # Back to where it came from, or from a heap of folders; in zsh two words change the way to where it is.
-        if name == "popd" or len(named) != 1 or named[0].startswith("+"):
+        if name == "popd" or len(named) != 1 or named[0].startswith(("+", "-")):
             return set()
         if not _may_be_path(named[0]) or set(named[0]) & set("*?[$"):
             return set()
@@ -192,6 +192,17 @@ def _places(moves: Sequence[Command], folder: str, ground: Ground) -> set[str]:
         if len(places) > _MOST_PLACES:
             return set()
     return places
+
+
+def _after_options_of_cd(words: Sequence[str]) -> Sequence[str]:
+    """What is no option of a `cd`: a folder can be called `-x`, and a zsh takes any word for one that is no option of
+    its own."""
+    for place, word in enumerate(words):
+        if word == "--":
+            return words[place + 1 :]
+        if not re.fullmatch(r"-[LPe]+", word):
+            return words[place:]
+    return ()
 
 
 def _is_relative_program(words: Command) -> bool:

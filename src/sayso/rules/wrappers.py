@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 
 from sayso.records import record, replace
+from sayso.rules.first_words import subcommands
 from sayso.rules.programs import MOST_TRIED, RUN_BY_SECOND, RUNNERS, USUAL_FOLDERS, named
 from sayso.rules.readers import only_reads
 from sayso.rules.use import Command
@@ -42,8 +43,8 @@ def _inside(name: str, words: Command) -> Inside:
         return _transparent(name, words)
     if name in RUNNERS or name in _LATER:
         return Inside(possible=_tails(words))
-    if " ".join((name, *words[1:2])) in RUN_BY_SECOND:
-        return Inside(possible=_tails(words[1:]))
+    if begins := [place for does, place in subcommands(words) if does in RUN_BY_SECOND]:
+        return Inside(possible=_tails(words[min(begins) :]))
     if name == "git":
         return Inside(possible=tuple(_by_git(words)))
     if name in _SHELLS:
@@ -119,7 +120,8 @@ def _transparent(name: str, words: Command) -> Inside:
     inner = rest[own:]
     strange = any(word.startswith("-") for word in rest[: own + 1]) or not all(map(_SPAN.fullmatch, rest[:own]))
     if not fits or not inner or strange:
-        return Inside(commands=(inner,) if inner else (), doubts=(f"`{name}` is not used plainly",))
+        doubts = (f"`{name}` is not used plainly",)
+        return Inside(commands=(inner,) if inner else (), possible=_tails(words), doubts=doubts)
     return Inside(commands=(inner,), is_command=False)
 
 
@@ -148,7 +150,8 @@ def _shell(words: Command) -> Inside:
             plain = word in ("-c", "-lc") and place == 1 and len(words) == 3 and name not in _OTHER_GRAMMAR
             lines = words[place + 1 : place + 2]
             return Inside(lines=lines, is_command=False, doubts=() if plain else strange)
-        if not word.startswith("-"):
+        if not word.startswith(("-", "+")) and not words[place - 1].startswith(("-", "+")):
+            # After an option it may be the value of that.
             break
     plain = len(words) > 1 and not words[1].startswith(("-", "+"))
     return Inside(doubts=() if plain else strange)
@@ -168,7 +171,9 @@ def _env(words: Command) -> Inside:
         elif word.startswith("-") or "=" in word:
             rest = (words[place + 1 :],) if words[place + 1 :] else ()
             lines = tuple(each for each in words[place:] if " " in each)
-            return Inside(commands=rest, lines=lines, doubts=("`env` is not used plainly",))
+            # The next word may be the value of an option.
+            doubts = ("`env` is not used plainly",)
+            return Inside(commands=rest, lines=lines, possible=_tails(words[place:]), doubts=doubts)
         else:
             break
     inner = words[place:]

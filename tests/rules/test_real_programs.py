@@ -1,0 +1,121 @@
+"""What real programs make of their words, and that a rule which does not name that does not allow it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sayso.config import Config
+from sayso.rules.book import Circumstances, RuleBook
+from sayso.rules.judge import RuleJudge
+from sayso.rules.levels import RuleLevel
+from sayso.rules.reading import read_rules
+from sayso.rules.uses import example
+
+SECRET = "not-for-agents"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with a program of somebody else's, and files that no rule lets an agent change or read."""
+    folder = tmp_path / "project"
+    for name in (".github/workflows", ".cargo", "secret", "src", "-x"):
+        (folder / name).mkdir(parents=True)
+    (folder / "evil").write_text("#!/bin/sh\ntouch made\n")
+    (folder / "evil").chmod(0o755)
+    (folder / "Makefile").write_text("test:\n\t@true\n")
+    (folder / "x").write_text("x\n")
+    for name in (".env", "secret/a"):
+        (folder / name).write_text(SECRET)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True, env=environment(folder))
+    return folder
+
+
+def environment(folder: Path) -> dict[str, str]:
+    path = os.environ["PATH"]
+    return {"PATH": path, "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "file"}
+
+
+def run(line: str, folder: Path, shell: str = "bash") -> str:
+    """What a line prints."""
+    shell = shutil.which(shell) or pytest.skip(f"there is no {shell}")
+    if missing := [name for name in [line.split()[0]] if not shutil.which(name) and name not in ("cd", "command")]:
+        pytest.skip(f"there is no {missing[0]}")
+    done = subprocess.run(
+        [shell, "-c", line],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout.decode(errors="replace")
+
+
+def effect(rules: str, line: str, folder: Path) -> str:
+    file = read_rules(rules.encode(), Path("/rules.toml"), RuleLevel.PERSON)
+    assert file.faults == ()
+    action = {**example("Bash(x)", str(folder)), "data": {"input": {"command": line}}}
+    use = RuleJudge(Config(state_dir=folder.parent / "state")).use(action, str(folder))
+    return RuleBook([file]).judge(use, Circumstances(project=str(folder), agent="claude-code")).effect
+
+
+def allowing(*patterns: str) -> str:
+    return f"[[rule]]\nallow = {[f'Bash({each})' for each in patterns]}\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        *(
+            ("sed *", f"sed {words}")
+            for words in (
+                "-n -l p '1e touch made' x",
+                "-nl p '1e touch made' x",
+                "-l 5 '1e touch made' x",
+                "-l5 '1e touch made' x",
+                "--line-length q '1e touch made' x",
+                "--line-length=5 '1e touch made' x",
+                "--line-l p '1e touch made' x",
+                "-l p 'w made' x",
+                "p -l 5 -e '1e touch made' x",
+                "-n -- '1e touch made' x",
+            )
+        ),
+        ("ssh nohost.invalid *", "ssh nohost.invalid -o ProxyCommand='touch made' true"),
+        ("ssh nohost.invalid *", "ssh nohost.invalid -T -oProxyCommand='touch made' true"),
+        ("scp *", "scp -S ./evil x nohost.invalid:"),
+        ("scp *", "scp -oProxyCommand='touch made' x nohost.invalid:"),
+        ("sftp *", "sftp -S ./evil nohost.invalid"),
+        ("git --no-pager *", "git --no-pager config alias.y '!touch made' && git --no-pager y"),
+        ("git --no-pager *", "git --no-pager clone -u 'touch made;' . y"),
+        ("git --no-pager clone *", "git --no-pager clone -u 'touch made;' . y"),
+    ],
+)
+def test_no_word_that_a_program_runs_is_taken_for_the_value_of_an_option(pattern: str, line: str, folder: Path) -> None:
+    run(line, folder)
+    assert (folder / "made").exists()
+    assert effect(allowing(pattern), line, folder) == "ask"
+
+
+def test_what_sed_reads_after_an_option_with_a_value_is_asked(folder: Path) -> None:
+    line = "sed -n -l p 'r .env' x"
+    assert SECRET in run(line, folder)
+    assert effect(allowing("sed -n *") + '[[rule]]\ndeny = ["Read(.env*)"]', line, folder) == "ask"
+
+
+@pytest.mark.parametrize(("shell", "words"), [("bash", "-- -x"), ("zsh", "-- -x"), ("zsh", "-x")])
+def test_a_folder_that_is_called_like_an_option_is_one_that_a_line_changes_to(
+    shell: str, words: str, folder: Path
+) -> None:
+    (folder / "-x").rmdir()
+    (folder / "-x").symlink_to(".github/workflows")
+    line = f"cd {words} && cp {folder}/x made.yml"
+    run(line, folder, shell)
+    assert (folder / ".github/workflows/made.yml").exists()
+    assert effect(allowing("cd *", "cp *"), line, folder) == "ask"
