@@ -37,7 +37,13 @@ def folder(tmp_path: Path) -> Path:
 
 def environment(folder: Path) -> dict[str, str]:
     path = os.environ["PATH"]
-    return {"PATH": path, "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "file"}
+    return {
+        "PATH": path,
+        "SHELL": "/bin/sh",
+        "HOME": str(folder.parent),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "file",
+    }
 
 
 def run(line: str, folder: Path, shell: str = "bash") -> str:
@@ -119,3 +125,38 @@ def test_a_folder_that_is_called_like_an_option_is_one_that_a_line_changes_to(
     run(line, folder, shell)
     assert (folder / ".github/workflows/made.yml").exists()
     assert effect(allowing("cd *", "cp *"), line, folder) == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "SHELL=./evil",
+        "'SHELL = ./evil'",
+        "'SHELL := ./evil'",
+        "'.SHELLFLAGS=-c \"touch made\"'",
+        "'$(shell touch made)=1'",
+        "'a b=1' 'a::=$(shell touch made)'",
+        "'A-B!=touch made'",
+        "'a:=$(shell touch made)'",
+        "--eval='$(shell touch made)'",
+        "--ev '$(shell touch made)'",
+        "-sE '$(shell touch made)'",
+        "-- 'SHELL = ./evil'",
+    ],
+)
+def test_a_word_that_is_a_variable_for_make_has_to_be_named(words: str, folder: Path) -> None:
+    (folder / "Makefile").write_text("test:\n\t@true; true\n")
+    line = f"make test {words}"
+    run(line, folder)
+    assert (folder / "made").exists()
+    for program in ("make", "gmake"):
+        assert effect(allowing(f"{program} test *"), line.replace("make", program, 1), folder) == "ask"
+
+
+def test_what_cmake_hands_on_has_to_be_named(folder: Path) -> None:
+    (folder / "CMakeLists.txt").write_text("project(x NONE)\nadd_custom_target(t COMMAND true)\n")
+    run("cmake -S . -B b -G 'Unix Makefiles'", folder)
+    line = "cmake --build b --target t -- --eval='$(shell touch made)'"
+    run(line, folder)
+    assert [(folder / name / "made").exists() for name in ("b", ".")] != [False, False]
+    assert effect(allowing("cmake --build *"), line, folder) == "ask"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sayso.rules.programs import MOST_TRIED
+from sayso.rules.programs import MAKES, MOST_TRIED
 from sayso.rules.use import Command
 
 _ALONE_ANYWHERE = r"--.*=.*|-[A-Za-z]\d+|--(?:quiet|silent|verbose|offline|frozen|locked|yes)"
@@ -16,8 +16,8 @@ _ALONE = {
     "git": r"--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--(?:literal|glob|noglob|icase)-pathspecs"
     r"|--no-optional-locks|--no-lazy-fetch|--no-advice",
     **dict.fromkeys(
-        ("make", "gmake"),
-        r"-[BdeiknpqrRsStvw]+|--(?:always-make|ignore-errors|keep-going|just-print|dry-run|question|no-builtin-rules"
+        MAKES,
+        r"[^-].*=.*|-[BdeiknpqrRsStvw]+|--(?:always-make|ignore-errors|keep-going|just-print|dry-run|question|no-builtin-rules"
         r"|no-builtin-variables|no-print-directory|print-directory|touch|trace|warn-undefined-variables|output-sync)",
     ),
     **dict.fromkeys(("docker", "podman"), r"-D|--debug|--tls|--tlsverify"),
@@ -32,6 +32,7 @@ _ALONE = {
     **dict.fromkeys(
         ("npm", "pnpm", "yarn", "bun", "npx", "pnpx", "bunx"), r"-[sqyDEO]|--(?:if-present|no-fund|no-audit|no-install)"
     ),
+    "just": r"\w[\w-]*=.*|-[nquv]+",
     "sudo": r"-[AbEHiKknPSsv]+|\w+=.*",
     "ssh": r"-[46AaCfGgKkMNnqsTtVvXxYy]+",
     "poetry": r"-[nqv]+|--(?:no-interaction|no-ansi|no-plugins|no-cache)",
@@ -41,7 +42,7 @@ _ALONE = {
 _WITH_VALUE = {
     "git": r"-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix|--attr-source"
     r"|--shallow-file",
-    **dict.fromkeys(("make", "gmake"), r"-[BdeiknpqrRsStvw]*[CEfIoW]"),
+    **dict.fromkeys(MAKES, r"-[BdeiknpqrRsStvw]*[CEfIoW]"),
     **dict.fromkeys(("docker", "podman"), r"-[Hlc]|--(?:host|log-level|context|config|tlscacert|tlscert|tlskey)"),
     **dict.fromkeys(
         (f"{program} {word}" for program in ("docker", "podman") for word in ("run", "exec")),

@@ -25,20 +25,22 @@ RUNNERS = named(
 )
 """Programs, and words before programs, that run others with other rights, elsewhere, again or read otherwise. A rule
 that allows what is run does not allow that: it has to name the one that runs it."""
-NAMED_FIRST = RUNNERS | named(
-    "uv bun deno make gmake just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm go gh pip"
+MAKES = named("make gmake gnumake bmake pmake remake")
+NAMED_FIRST = (RUNNERS | MAKES) | named(
+    "uv bun deno just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm go gh pip"
 )
 """Programs that do something else by each first word, or run it: a rule has to name it."""
 NAMED_SECOND = frozenset(
     f"{program} {word}"
     for program, words in {
         "uv": "run tool x",
-        "npm": "exec x",
-        "pnpm": "exec dlx",
-        "yarn": "exec dlx node workspaces",
+        "npm": "exec x config set c",
+        "pnpm": "exec dlx config set c",
+        "yarn": "exec dlx node workspaces config",
         "bun": "run x exec",
         "deno": "run eval",
-        "poetry": "run",
+        "poetry": "run config",
+        "pip": "config",
         "pipenv": "run",
         "hatch": "run",
         "pdm": "run",
@@ -47,7 +49,7 @@ NAMED_SECOND = frozenset(
         "bundle": "exec",
         "nix": "run shell develop",
         "go": "run env",
-        "gh": "alias extension api",
+        "gh": "alias extension api config",
         "docker": "run exec compose",
         "podman": "run exec compose",
         "kubectl": "run exec",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sayso.rules.first_words import first_words, subcommands, without_git_options
-from sayso.rules.programs import MOST_TRIED, NAMED_FIRST, NAMED_SECOND, named
+from sayso.rules.programs import MAKES, MOST_TRIED, NAMED_FIRST, NAMED_SECOND, named
 from sayso.rules.use import Command
 
 _NPM_OPTIONS = "--script-shell --prefix -C --node-options --userconfig --globalconfig"
@@ -54,7 +54,22 @@ _RISKY = {
     "php": "-r -B -R -E -d",
     "lua": "-e -l",
     "tree": "-o",
-    "make": "--eval -E -I --include-dir -f --file --makefile -C --directory",
+    **dict.fromkeys(MAKES, "--eval -E -I --include-dir -f --file --makefile -C --directory -D -m -T -V"),
+    "ninja": "-C -f -t",
+    "cmake": "-B -C -D -E -G -P -S -T --toolchain --preset --graphviz --trace-redirect --profiling-output "
+    "--debugger-pipe --debugger-dap-log --install-prefix --prefix --open",
+    "just": "--shell --shell-arg --shell-command --set --justfile -f --working-directory -d --command -c --edit -e "
+    "--choose --chooser --dotenv-filename --dotenv-path -E --cygpath --tempdir --global-justfile -g --init --fmt",
+    "rake": "-f --rakefile -r --require -e --execute -E --execute-continue -p --execute-print -I --libdir -R "
+    "--rakelibdir -C --directory",
+    **dict.fromkeys(
+        ("gradle", "gradlew"),
+        "-D --system-prop -I --init-script -b --build-file -c --settings-file -p --project-dir -g --gradle-user-home "
+        "--include-build --project-cache-dir",
+    ),
+    "pip": "--python --log --cache-dir --target -t --root --prefix --src --report -C --config-settings --global-option "
+    "--build-option --editor",
+    **dict.fromkeys(("docker bake", "podman bake"), "--set --metadata-file --allow -f --file"),
     "go": "-exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags -compiler -overlay -modfile "
     "-outputdir -trace",
     "cargo": "--config --manifest-path -C -Z",
@@ -147,13 +162,20 @@ _MODULE = re.compile(r"-[A-Za-z]*m(?P<glued>.*)", re.DOTALL)
 
 
 _STRANGE = {
-    **dict.fromkeys(("make", "gmake"), r"\w+[:+?!]*=.*"),
+    **dict.fromkeys(MAKES, r"(?!--[a-z-]+=[\w.-]*\Z).*[=$].*"),
+    **dict.fromkeys(("just", "rake"), r"[^-].*=.*"),
+    **dict.fromkeys(
+        ("mvn", "mvnw", "mvnd"),
+        r"@.*|-D(?!(?:skipTests|skipITs|test|it\.test|groups|maven\.test\.skip|failIfNoTests|style\.color"
+        r"|surefire\.failIfNoSpecifiedTests)(?:=|\Z)).*|--define|-f(?!ae\Z|f\Z|n\Z).*|-[slt](?:[./~].*)?|-g[st].*"
+        r"|--(?:file|(?:global-)?settings|(?:global-)?toolchains|log-file)(?:=.*)?",
+    ),
     "cargo": r"\+.*",
     "curl": r"--expand-.*",
     "git": r"ext::.*",
     "git diff": r"/.*|~.*|\$.*|(?:.*/)?\.\.(?:/.*)?",
     **dict.fromkeys(
-        named("gcc g++ cc c++ clang clang++ ld ar nm objdump strip javac java kotlinc rustc swiftc tsc dotnet mvn"),
+        named("gcc g++ cc c++ clang clang++ ld ar nm objdump strip javac java kotlinc rustc swiftc tsc dotnet"),
         r"@.*|-Wl,.*|-Xlinker|-fuse-ld=.*|--?ld-path=.*|--?plugin.*",
     ),
     **dict.fromkeys(named("pytest mypy ruff pylint"), r"@.*"),
@@ -182,6 +204,9 @@ def _programs_among(name: str, words: Command) -> Command:
     if name == "tar" and set("".join(words[1:2])) & set("IF"):
         # Its options may stand there without a dash.
         found += words[1:2]
+    if name == "cmake" and "--" in words:
+        # These are for the program that it builds with.
+        found += words[words.index("--") :]
     if name == "ssh":
         found += _ssh_options(words)
     ends = [1, *(first_words(words) if name in NAMED_FIRST else ())]
