@@ -49,7 +49,9 @@ def environment(folder: Path) -> dict[str, str]:
 def run(line: str, folder: Path, shell: str = "bash") -> str:
     """What a line prints."""
     shell = shutil.which(shell) or pytest.skip(f"there is no {shell}")
-    if missing := [name for name in [line.split()[0]] if not shutil.which(name) and name not in ("cd", "command")]:
+    if missing := [
+        name for name in [line.split()[0]] if not shutil.which(name) and name not in ("cd", "command", "for")
+    ]:
         pytest.skip(f"there is no {missing[0]}")
     done = subprocess.run(
         [shell, "-c", line],
@@ -160,3 +162,117 @@ def test_what_cmake_hands_on_has_to_be_named(folder: Path) -> None:
     run(line, folder)
     assert [(folder / name / "made").exists() for name in ("b", ".")] != [False, False]
     assert effect(allowing("cmake --build *"), line, folder) == "ask"
+
+
+GUARDING = "[[rule]]\ndeny = ['Read(secret/**)']\n"
+MOVING = ("ln *", "cat *", "cp *", "mkdir *", "cd *", "mv *", "tar *", "unzip *", "git *", "tee *", "rsync *", "link *")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ln -s . q && cat q/secret/a",
+        "ln -s . q && cat q/./secret/../secret/a",
+        "ln -s ../secret/a src/q && cat src/q",
+        "ln -s ../secret/a src && cat src/a",
+        "ln -st src ../secret/a && cat src/a",
+        "ln --target-directory=src -s ../secret/a && cat src/a",
+        "mkdir d && cd d && ln -s .. up && cat up/secret/a",
+        "mkdir d && ln -s .. d/up; cd d/up && cat d/up/secret/a d/../secret/a ./secret/b up/secret/a || cat secret/a",
+        "ln -s src/deep q && cat q/../../secret/a",
+        "ln -sf . x && cat x/secret/a",
+        "mv -f outside src/q && cat src/q/secret/a",
+        "mv lib deep/er/ && cat deep/er/lib/in/secret/a",
+        "cp -P outside src/q && cat src/q/secret/a",
+        "cp -r lib deep/er/ && cat deep/er/lib/in/secret/a",
+        "for i in 1 2; do cat q/secret/a; ln -s . q; done",
+        "git checkout -q other && cat q/secret/a",
+        "git checkout -q other && cat x",
+        "git clone -q . src/y -b other && cat src/y/out/secret/a",
+        "tar xf links.tar && cat q/secret/a",
+        "command ln -s . q && cat q/secret/a",
+        "bash -c 'ln -s . q' && cat q/secret/a",
+    ],
+)
+def test_what_a_line_reads_behind_a_link_that_it_makes_is_asked(line: str, folder: Path) -> None:
+    for name in ("src/deep", "deep/er", "lib"):
+        (folder / name).mkdir(exist_ok=True, parents=True)
+    (folder / "outside").symlink_to("..")
+    (folder / "lib" / "in").symlink_to("../../..")
+    (folder / "q").symlink_to(".")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for arguments in (
+        [*git, "checkout", "-q", "-b", "first"],
+        [*git, "add", "x"],
+        [*git, "commit", "-qm", "a"],
+        [*git, "checkout", "-q", "-b", "other"],
+        [*git, "add", "q"],
+        ["ln", "-sf", "secret/a", "x"],
+        ["ln", "-s", "../..", "out"],
+        [*git, "add", "x", "out"],
+        [*git, "commit", "-qm", "b"],
+        ["tar", "cf", "links.tar", "q"],
+        [*git, "checkout", "-q", "first"],
+    ):
+        subprocess.run(arguments, cwd=folder, env=environment(folder), check=True)
+    assert not (folder / "q").is_symlink()
+    rules = allowing(*MOVING) + GUARDING
+    assert effect(rules, line, folder) == "ask"
+    assert SECRET in run(line, folder)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ln -s .github g && cp x g/workflows/made",
+        "ln -s ../.github src/g && cp x src/g/workflows/made",
+        "ln -s .github g; cd g && cp ../x workflows/made; cp x g/workflows/made",
+        "cp -rl .github g && cp x g/workflows/old",
+        "mv .github g && cp x g/workflows/made && mv g .github",
+        "ln -s .github g && cat x | tee g/workflows/made",
+        "ln -s .github g && mkdir g/workflows/made",
+        "ln -s .github g && git clone -q src/r g/workflows/made",
+        "ln -s .github g && tar xf made.tar -C g/workflows",
+    ],
+)
+def test_what_a_line_changes_behind_a_link_that_it_makes_is_asked(line: str, folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", "src/r"], cwd=folder, env=environment(folder), check=True)
+    workflows = folder / ".github/workflows"
+    (workflows / "old").write_text("old")
+    (folder / "made").touch()
+    subprocess.run(["tar", "cf", "made.tar", "made"], cwd=folder, check=True)
+    assert effect(allowing(*MOVING), line, folder) == "ask"
+    run(line, folder)
+    assert (workflows / "made").exists() or (workflows / "old").read_text() != "old"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ln -s src/new link && npm test",
+        "ln -s ../x src/link && git status && git add src/link && git commit -m 'Link a/b to c/d'",
+        "mv x src/y && cat src/y && npm run build",
+        "mv x src/y && git add src/y x && git commit -m 'Move x/y'",
+        "git mv x src/y && git commit -m 'Move x to src/y' && npm test",
+        "mkdir -p src/new/deep && cp x src/new/deep/y && cat src/new/deep/y",
+        "git pull && npm install && npm test && npm run build",
+        "git checkout -b new && cat x && cp x src/y",
+        "git stash && npm test && git stash pop",
+        "git stash list && cat x",
+        "git checkout main && git log -3 && npm test",
+        "git clone -q a b && cd b && npm install && npm test",
+        "tar cf a.tar src && cp a.tar b",
+        "cat x && mv src z",
+        "cp x y && cat y",
+        "cp -r src new && npm test",
+        "cd src && ln -s ../x y && npm test",
+        "npm install && cat x",
+    ],
+)
+def test_ordinary_lines_are_allowed_although_they_may_make_links(line: str, folder: Path) -> None:
+    (folder / "src" / "b").mkdir()
+    rules = allowing(*MOVING, "npm *", "npm test", "npm run build", "npm install")
+    assert effect(rules, line, folder) == "allow"
+    if not line.startswith(("cp -r", "tar")):
+        # Those read whole folders.
+        assert effect(f"{rules}\n[[rule]]\ndeny = ['Read(.env*)']", line, folder) == "allow"

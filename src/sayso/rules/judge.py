@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -84,7 +85,7 @@ class RuleJudge:
 
     def use_on_paper(self, action: Mapping[str, Any], project: str, machine: str = "") -> ToolUse:
         """The same of an action of before, whose files may be gone."""
-        there = replace(self._here(project), leads_to=os.path.normpath, starred=lambda path: ())
+        there = replace(self._here(project), leads_to=os.path.normpath, starred=lambda path: (), kind=lambda path: "")
         return use_of(action, self._elsewhere(project) if machine else there)
 
     def _here(self, project: str) -> Ground:
@@ -93,6 +94,7 @@ class RuleJudge:
         return Ground(
             leads_to=_real_path,
             starred=_starred,
+            kind=_kind,
             project=project,
             around=tuple(map(str, projects_around(Path(project)))),
             poses_as_repository=_poses_as_repository,
@@ -129,6 +131,15 @@ def _real_path(path: str) -> str | None:
         return os.path.realpath(path)
     except (OSError, ValueError):
         return None
+
+
+def _kind(path: str) -> str:
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return ""
+    kinds = (("link", stat.S_ISLNK), ("folder", stat.S_ISDIR), ("file", stat.S_ISREG))
+    return next((name for name, is_one in kinds if is_one(mode)), "other")
 
 
 def _starred(path: str) -> list[str] | None:

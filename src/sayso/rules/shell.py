@@ -81,6 +81,8 @@ class ShellLine:
     commands: tuple[Command, ...] = ()
     forms: tuple[Command, ...] = ()
     doubts: tuple[str, ...] = ()
+    in_turn: tuple[Command, ...] = ()
+    """The commands as often, and in the order, as they stand there."""
     moves: tuple[Command, ...] = ()
     """The commands by which it changes to other folders, in this order."""
     starred: tuple[str, ...] = ()
@@ -102,6 +104,7 @@ def taken_apart(line: str) -> ShellLine:
         doubts=tuple(dict.fromkeys(found.doubts)),
         starred=tuple(dict.fromkeys(found.starred)),
         hides_paths=found.hides_paths,
+        in_turn=tuple(found.commands),
         moves=moves,
         reads_below=any(map(readers.reads_below, found.commands)),
     )

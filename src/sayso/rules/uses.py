@@ -8,14 +8,15 @@ from __future__ import annotations
 import os.path
 import re
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from sayso.records import record, replace
+from sayso.rules.links import MADE, follows_own_links
 from sayso.rules.protected import MAY_BE_PROTECTED, OPENED, PROTECTED, is_protected, may_come_to_protected
 from sayso.rules.readers import looks_for_names, only_reads
-from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
+from sayso.rules.shell import UNKNOWN, ShellLine, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
 
 PlainAction = Mapping[str, Any]
@@ -64,6 +65,8 @@ class Ground:
     """The real path behind a path; None where that is not known."""
     starred: Callable[[str], Iterable[str] | None] = lambda path: ()
     """The files that a path with stars in it comes to; None where there are too many."""
+    kind: Callable[[str], str] = lambda path: ""
+    """Whether there is a `file`, a `folder` or a `link`; empty where there is nothing."""
     project: str = ""
     """The real folder that patterns are about; empty where it is the one that the action is in."""
     around: tuple[str, ...] = ()
@@ -139,6 +142,9 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     changed = _like_paths(changing, folder)
     if any(is_protected(path, ground.guarded) for path in _ways(changed, seen_from, ground)):
         doubts.append(PROTECTED)
+    linked = _behind_own_links(found, line, folder, seen_from, ground)
+    if not all(map(only_reads, linked)):
+        doubts.append(MADE)
     elsewhere = changing and not places
     unseen = any(may_come_to_protected(word) for words in changing for word in words[1:])
     if elsewhere or unseen or _comes_to_protected(changed, places, ground):
@@ -151,12 +157,22 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
         mentioned=tuple(_ways(_like_paths(found.commands, folder), seen_from, ground)),
         hides_paths=found.hides_paths
         or not places
+        or bool(linked)
         or any(map(looks_for_names, found.commands))
         or any(OPENED.search(word) for words in found.commands for word in words[1:]),
         reads_below=found.reads_below,
         is_plain=_is_plain(line, found.commands),
         doubts=(*doubts, *found.doubts),
     )
+
+
+def _behind_own_links(
+    found: ShellLine, line: str, folder: str, places: Collection[str], ground: Ground
+) -> Sequence[Command]:
+    """The commands whose files may be behind a link that the line makes."""
+    if len(found.in_turn) < 2:
+        return ()
+    return follows_own_links(found, line, lambda words: _like_paths((words,), folder), places, ground.kind)
 
 
 def _is_plain(line: str, commands: Sequence[Command]) -> bool:
