@@ -276,3 +276,35 @@ def test_ordinary_lines_are_allowed_although_they_may_make_links(line: str, fold
     if not line.startswith(("cp -r", "tar")):
         # Those read whole folders.
         assert effect(f"{rules}\n[[rule]]\ndeny = ['Read(.env*)']", line, folder) == "allow"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "'file://{}/%2Eenv'",
+        "'file://{}/%2e%65%6Ev'",
+        "'file://localhost{}/.env'",
+        "'FILE://127.0.0.1{}/secret/a'",
+        "'file:{}/s%65cret/a'",
+        "'file:////{}/secret%2Fa?x'",
+        "'file://{}/src/../secret/a#x'",
+        "'file://{}/.env?.example'",
+        "--url 'file://{}/%2Eenv'",
+        "--proto-default file '{}/%2Eenv'",
+        "--proto-default file '{}/s%65cret/a?x'",
+        "'file://{}/{{.env,x}}'",
+    ],
+)
+def test_an_address_of_a_file_is_the_file_however_it_is_written(words: str, folder: Path) -> None:
+    line = f"curl -s {words.format(folder)}"
+    assert SECRET in run(line, folder)
+    for guarded in ("Read(.env)', 'Read(secret/**)", "Read(/.env)', 'Read(/secret/a)"):
+        assert effect(allowing("curl *") + f"[[rule]]\ndeny = ['{guarded}']", line, folder) == "ask", guarded
+
+
+def test_an_address_is_denied_however_its_letters_are_written(folder: Path) -> None:
+    rules = allowing("curl *") + "[[rule]]\ndeny = ['Bash(curl *evil.example*)']\n"
+    assert effect(rules, "curl https://%65vil.example/x", folder) == "deny"
+    assert effect(rules, "curl 'https://good.example/a%20b?x=1&y=100%#z'", folder) == "allow"
+    assert effect(allowing("wget *"), "wget https://good.example/%43LAUDE.md", folder) == "ask"
+    assert effect(rules + "[[rule]]\ndeny = ['Read(.env*)']\n", "curl --url @list", folder) == "ask"

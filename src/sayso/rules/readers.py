@@ -45,13 +45,15 @@ def looks_for_names(words: Command) -> bool:
     """Whether a program may take a word for a pattern of names that the shell has left as it is."""
     name = words[0].rpartition("/")[2]
     if name == "curl":
-        return any(set(word) & set("{[") for word in words[1:])
+        from_file = any(is_option(one, "--url") and other.startswith("@") for one, other in pairwise(words))
+        return from_file or any(set(word) & set("{[") or _URLS_IN_FILE.match(word) for word in words[1:])
     if name != "git":
         return False
     told = (word for before, word in pairwise(words[1:]) if not _TEXT_FOR_GIT.fullmatch(before))
     return any(set(word) & set("*?[") for word in told if not word.startswith("-"))
 
 
+_URLS_IN_FILE = re.compile(r"--u(?:rl?)?=@")
 _TEXT_FOR_GIT = re.compile(r"-\w*[mSGLFCcsD]|--(?:message|grep|author|format|pretty|since|until|date|trailer)")
 """Options of git after which comes what is no file."""
 

@@ -66,6 +66,7 @@ _REVISION = re.compile(r"(?:(?:HEAD|@|[0-9a-f]{7,40})(?:[\^~]\d*)*(?:\.{2,3}(?!$
 _CALCULATED = re.compile(rf"\A[^\[]*\[.*(?:`|\$[({{])|\$\{{?\w+\}}?[\[:]|(?:\$[?$]|{UNKNOWN}\w*)\[", re.DOTALL)
 """What zsh, but no other shell, may take for a sum, and run what is in its brackets, or for a part of a variable. In
 `"$x[i]"` the sum is what `i` holds."""
+_CODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _PLAIN_VALUE = re.compile(r"[\w.,:/+@%-]*", re.ASCII)
 _TIED = named("path fpath cdpath manpath mailpath argv status prompt psvar watch signals")
 """Variables of zsh that are others by another name, `path` is PATH, or that it reads itself."""
@@ -447,6 +448,11 @@ def _in_small_letters(words: Command, found: _Found, depth: int) -> None:
 
 def _forms(words: Command) -> Iterator[Command]:
     yield words
+    if any(map(_CODED.search, words)):
+        from urllib.parse import unquote  # only now: few words are addresses
+
+        # In an address, letters can be written by their numbers.
+        yield (words[0], *map(unquote, words[1:]))
     if "/" in words[0]:
         words = (words[0].rpartition("/")[2], *words[1:])
         yield words

@@ -240,11 +240,28 @@ def _filled_in(word: str, folder: str) -> str:
 
 def _parts(word: str) -> list[str]:
     pathspec = _PATHSPEC.match(word)
-    return [word, *([word[pathspec.end() :]] if pathspec else []), *re.split("[=@:<>,;\"']", word)[1:]]
+    told = [word, *([word[pathspec.end() :]] if pathspec else []), *re.split("[=@:<>,;\"']", word)[1:]]
+    return [*told, *_as_address(word, told)] if set(word) & set("%?#") or _FILE.search(word) else told
 
 
 _PATHSPEC = re.compile(r":(?:\([^)]*\)|[!^/]+)")
 """How git is told from where a name is meant, and how."""
+
+
+def _as_address(word: str, told: Sequence[str]) -> Iterator[str]:
+    """What a program that takes addresses makes of a word, or of a part of it: without what follows the way to a file,
+    without the name of this machine, and decoded."""
+    from urllib.parse import unquote  # only now: few words are addresses
+
+    rests = [found[1] for found in _FILE.finditer(word)]
+    ways = [f"/{rest.lstrip('/')}" for rest in rests]
+    ways += [f"/{rest[2:].partition('/')[2].lstrip('/')}" for rest in rests if rest.startswith("//")]
+    for each in (*told, *ways):
+        cut = re.split("[?#]", each, maxsplit=1)[0]
+        yield from (each, cut, unquote(each), unquote(cut))
+
+
+_FILE = re.compile(r"(?i)(?<![a-z])file:(\S*)")
 
 
 def _glued(word: str) -> list[str]:
