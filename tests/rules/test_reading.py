@@ -429,6 +429,26 @@ def test_the_name_of_a_program_alone_does_not_allow_the_programs_among_its_words
         ("pip config *", "pip config set global.index-url x"),
         ("pip list *", "pip list --log x"),
         ("sudo -E *", "sudo -E PATH=./x git status"),
+        *(
+            ("npx jest *", f"npx jest {option}")
+            for option in (
+                "--globalSetup=./x",
+                "--global-setup=./x",
+                "--global-setup ./x",
+                "--test-environment ./x",
+                "--setup-files-after-env=./x",
+                "--transform.x=./x",
+                "--root_dir=/x",
+                "--coverage-directory /x",
+                "--config.preset=./x",
+            )
+        ),
+        ("yarn jest *", "yarn jest --global-setup=./x"),
+        ("pnpm eslint *", "pnpm eslint --rulesdir=./x"),
+        ("eslint *", "eslint --resolvePluginsRelativeTo=./x a.js"),
+        ("eslint *", "eslint --outputFile=./x a.js"),
+        ("node --test *", "node --test --im-port=./x"),
+        ("pnpm run build *", "pnpm run build --scriptShell=./x"),
         ("docker buildx bake *", "docker buildx bake --set '*.output=/x'"),
     ],
 )
@@ -668,6 +688,8 @@ def test_a_name_that_means_another_file_once_its_links_are_followed_is_asked(tmp
         ("git config --get *", "git config --get user.name"),
         ("git submodule status *", "git submodule status"),
         ("ssh host *", "ssh host ls -F"),
+        ("npx jest *", "npx jest --coverage --testNamePattern=x --watch-all=false --ci src"),
+        ("yarn jest *", "yarn jest --coverage src"),
         ("make test *", "make test --jobs=4 --output-sync=target -k"),
         ("ninja *", "ninja -j4 -v all"),
         ("cmake --build *", "cmake --build b --target test --parallel 4"),

@@ -46,7 +46,7 @@ _RISKY = {
     **dict.fromkeys(("docker save", "docker export", "podman save", "podman export"), "-o --output"),
     "eslint": "-c --config --plugin --rulesdir --parser --resolve-plugins-relative-to -f --format -o --output-file",
     "prettier": "--config --plugin",
-    "jest": "-c --config --globalSetup --runner --testRunner --reporters --transform --setupFiles",
+    "jest": "-c --config",
     "mypy": "--python-executable --config-file --install-types --junit-xml",
     "ruff": "--config --output-file",
     "bat": "--pager",
@@ -115,6 +115,7 @@ def risky_options(words: Command) -> tuple[str, ...]:
     told = {option for key in (name, *(each for each, _ in does)) for option in _RISKY.get(key, "").split()}
     found = [word for word in words[1:] if any(is_option(word, option) for option in told)]
     found += [*_programs_among(name, words), *_of_package_manager(name, words), *_run_by(name, words)]
+    found += [word for word in words[1:] if name in _WHOLE_NAMES and _long_name(word) in _WHOLE_NAMES[name]]
     if name == "git":
         before = words[1 : len(words) - min(map(len, without_git_options(words))) + 1]
         found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
@@ -124,6 +125,22 @@ def risky_options(words: Command) -> tuple[str, ...]:
     elif begins:
         found += words[1:]
     return tuple(found)
+
+
+_WHOLE_NAMES = {
+    "jest": named(
+        "globalsetup globalteardown setupfiles setupfilesafterenv testenvironment env runner testrunner reporters "
+        "transform resolver testresultsprocessor testsequencer preset rootdir roots projects modulepaths "
+        "moduledirectories modulenamemapper haste filter coveragedirectory coveragereporters outputfile cachedirectory "
+        "prettierpath globals snapshotserializers init"
+    )
+}
+"""The same for programs of which no option can be cut short: `--coverage` is not `--coverage-directory`."""
+
+
+def _long_name(word: str) -> str:
+    """What an option is called to those who take `--globalSetup` and `--global-setup`, or `--transform.x`, alike."""
+    return re.split("[=.]", word)[0].replace("-", "").replace("_", "").lower() if word.startswith("--") else ""
 
 
 _VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
@@ -149,6 +166,10 @@ def _run_by(name: str, words: Command) -> Command:
         found = _MODULE.match(modules[0])
         begin = words.index(modules[0]) + 1
         rest = tuple(filter(None, (found["glued"] if found else "", *words[begin:])))
+    elif name in _PACKAGE_MANAGERS and words[1:2]:
+        # What is no script of the project is a program of its packages.
+        rest = words[max(first_words(words)) :]
+        rest = rest if rest and _plain_name(rest[0]) in {*_RISKY, *_STRANGE, *_WHOLE_NAMES} else ()
     else:
         return ()
     inner = (rest[place:] for place in range(min(len(rest), MOST_TRIED)))
@@ -282,10 +303,11 @@ def _own_options(words: Command) -> Command:
 
 
 def is_option(word: str, option: str) -> bool:
-    """Long options can be cut short, and short ones written together with others or with their value."""
+    """Long options can be cut short, or spelt in another way, and short ones written together with others or with their
+    value."""
     if option.startswith("--"):
         given = word.partition("=")[0]
-        return len(given) > 2 and given.startswith("--") and option.startswith(given)
+        return len(given) > 2 and given.startswith("--") and _long_name(option).startswith(_long_name(word))
     if len(option) > 2:
         return word.partition("=")[0] in (option, f"-{option}")
     if option == "-":
