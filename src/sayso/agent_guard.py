@@ -61,21 +61,23 @@ def _refuse(desks: Desks, wanted: str, why: str) -> NoReturn:
     raise NotYours(_refusal(wanted, why) + " This attempt was recorded.")
 
 
-def refuse_agents_anywhere(config: Config, wanted: str) -> None:
+def refuse_agents_anywhere(config: Config | None, wanted: str) -> None:
     """The same for what lies in no store, such as the files of clients and of the person: to name another store is no
-    way around it, and a store that is missing or broken keeps no person from it."""
+    way around it, and a store that is missing or broken keeps no person from it, nor do settings that cannot be read,
+    for which there is None."""
     if why := agent_anywhere(config):
-        with suppress(StoreError, ConfigError), open_desks(config) as desks:
-            _refuse(desks, wanted, why)
+        if config:
+            with suppress(StoreError, ConfigError), open_desks(config) as desks:
+                _refuse(desks, wanted, why)
         raise NotYours(_refusal(wanted, why))
 
 
-def agent_anywhere(config: Config) -> str:
+def agent_anywhere(config: Config | None) -> str:
     """How an agent is behind this process, whatever store that works on; empty when none is."""
     line = ancestry()
     if why := _marked() or _descent(line, servers_beside(line).values()):
         return why
-    if _has_store(config):
+    if config and _has_store(config):
         with suppress(StoreError, ConfigError), open_desks(config) as desks:
             return _agent_in(line, desks)
     return ""

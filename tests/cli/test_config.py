@@ -195,6 +195,59 @@ def test_a_store_that_cannot_be_reached_does_not_keep_anybody_from_naming_anothe
     assert home.run("list").code == 0
 
 
+@pytest.mark.parametrize("words", [["set", "state_dir", "{}/state"], ["unset", "state_dir"], ["set", "theme", "dark"]])
+def test_a_state_folder_that_cannot_be_used_does_not_keep_anybody_from_changing_settings(
+    home: Home, words: list[str]
+) -> None:
+    (home.folder / "in-the-way").write_text("not a folder")
+    file = home.folder / ".config" / "sayso" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(before := f'state_dir = "{home.folder}/in-the-way/state"\n')
+    spoken = [word.format(home.folder) for word in words]
+    assert home.run("list", SAYSO_STATE_DIR="").code == 7
+    assert home.run("config", *spoken, SAYSO_STATE_DIR="", CLAUDECODE="1").code == 5
+    assert file.read_text() == before
+    ran = home.run("config", *spoken, SAYSO_STATE_DIR="")
+    assert (ran.code, ran.err.count("Error")) == (0, 0), ran.err
+    assert file.read_text() != before
+    if words[1] == "state_dir":
+        assert home.run("list", SAYSO_STATE_DIR="").code == 0
+
+
+def test_what_a_person_writes_into_a_project_is_written_though_the_store_cannot_note_it(home: Home) -> None:
+    home.state.write_text("not a folder")
+    for words, file in (
+        ("config set --project max_options 6", "config.toml"),
+        ("tools init git", "tools/git.json"),
+    ):
+        ran = home.run(*words.split())
+        assert ran.code == 0, ran.err
+        assert (home.project / ".sayso" / file).exists()
+        assert "They are not used until you trust them: sayso trust" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("line", "repair"),
+    [
+        ('keep_ended = "soon"', ["set", "keep_ended", "30d"]),
+        ('keep_ended = "soon"', ["unset", "keep_ended"]),
+        ('keep_endet = "30d"', ["unset", "keep_endet"]),
+    ],
+)
+def test_a_setting_that_keeps_all_from_starting_can_be_mended_by_the_command(
+    home: Home, line: str, repair: list[str]
+) -> None:
+    file = home.folder / ".config" / "sayso" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{line}\n")
+    assert home.run("list").code == 2
+    assert home.run("config", "set", "theme", "dark").code == 2
+    assert home.run("config", *repair, CLAUDECODE="1").code == 5
+    assert file.read_text() == f"{line}\n"
+    assert home.run("config", *repair).code == 0
+    assert home.run("list").code == 0
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from sayso.cli.trusting import trust_changes
 from sayso.config import SETTINGS, STORES, Config, settings_of, told, unknown_store, user_file
 from sayso.errors import ConfigError
 from sayso.files import replace_file
+from sayso.setting_values import toml
 from sayso.text import did_you_mean, one_line
 
 Edit = Callable[[str], str]
+_WANTED = "change settings"
 
 
 class Whose(Enum):
@@ -53,8 +56,16 @@ def _check_for_others(key: str, value: str) -> None:
 
 def unset_setting(whose: Whose, key: str) -> None:
     """Take it out of the file, so that what comes before it counts again."""
-    _check_name(key)
+    if whose is Whose.PROJECT or not _stands_in(user_file(), key):
+        _check_name(key)
     _change(whose, key, lambda text: without_setting(text, key))
+
+
+def _stands_in(file: Path, key: str) -> bool:
+    """Whether a file says something by this name, which may be that of no setting."""
+    with suppress(OSError, ValueError):
+        return key in toml(_text_of(file))
+    return False
 
 
 def _check_name(key: str) -> None:
@@ -64,10 +75,31 @@ def _check_name(key: str) -> None:
 
 
 def _change(whose: Whose, key: str, edit: Edit) -> None:
-    config = settings()
-    refuse_agents_anywhere(config, "change settings")
-    file = _in_project(config) if whose is Whose.PROJECT else user_file().resolve()
-    before = brought(config, config.project)
+    if whose is Whose.PROJECT:
+        config = settings()
+        refuse_agents_anywhere(config, _WANTED)
+        before = brought(config, config.project)
+        file = _in_project(config)
+        _write(file, edit)
+        trust_changes(config, before, [file])
+    else:
+        file = user_file().resolve()
+        refuse_agents_anywhere(_settings_with(key, file), _WANTED)
+        _write(file, edit)
+    _say_what_counts(key, file)
+
+
+def _settings_with(key: str, file: Path) -> Config | None:
+    """The settings as they are; none where this one is what is wrong with them."""
+    try:
+        return settings()
+    except ConfigError:
+        if not _stands_in(file, key):
+            raise
+        return None
+
+
+def _write(file: Path, edit: Edit) -> None:
     text = _text_of(file)
     changed = edit(text)
     if changed == text:
@@ -76,9 +108,6 @@ def _change(whose: Whose, key: str, edit: Edit) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(file, changed.encode())
         say(tr("Changed: {file}", file=one_line(str(file), 400)))
-    if whose is Whose.PROJECT:
-        trust_changes(config, before, [file])
-    _say_what_counts(key, file)
 
 
 def _in_project(config: Config) -> Path:

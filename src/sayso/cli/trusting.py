@@ -8,9 +8,10 @@ from pathlib import Path
 from sayso.agent_guard import agent_behind
 from sayso.brought import Brought, brought
 from sayso.cli.terminal import say
-from sayso.cli.texts import mark, tr
+from sayso.cli.texts import explained, mark, tr
 from sayso.config import Config
 from sayso.desks import open_desks
+from sayso.errors import StoreError
 from sayso.text import spelt_out
 from sayso.trust import relative_name
 
@@ -21,11 +22,17 @@ _MORE = mark(
 
 
 def trust_written(config: Config, files: Mapping[Path, bytes]) -> None:
-    """A person who has files written trusts them as they are. An agent cannot."""
-    with open_desks(config) as desks:
-        if not agent_behind(desks):
-            config.trust.add(config.project, files)
-            return
+    """A person who has files written trusts them as they are. An agent cannot; and where it cannot be told who it is,
+    or noted, the files are there all the same."""
+    try:
+        with open_desks(config) as desks:
+            if not agent_behind(desks):
+                config.trust.add(config.project, files)
+                return
+    except StoreError as error:
+        say(explained(error))
+        say(tr("They are not used until you trust them: sayso trust"))
+        return
     say(tr("An agent runs this, so they are not used until a person trusts them: sayso trust"))
 
 
