@@ -50,6 +50,7 @@ RELAYED_PROFILE = "promptmanager"
 TRUST = "trust"
 """The folder of the state in which it is noted which files of projects may be used."""
 RULES = "rules.toml"
+FOLDER_GONE = "The working directory has been removed. Change to one that is there."
 STORES = ("postgresql://", "postgres://")
 """How the address of a store begins, where it is not a file in the state directory."""
 SECRETS = ("store", "notify_url", "notify_apprise")
@@ -604,7 +605,7 @@ def project_dir(environ: Mapping[str, str] = os.environ, cwd: Path | None = None
     try:
         return cwd or Path.cwd()
     except FileNotFoundError as error:
-        raise ConfigError("The working directory has been removed. Change to one that is there.") from error
+        raise ConfigError(FOLDER_GONE) from error
 
 
 def _flag(key: str) -> str:

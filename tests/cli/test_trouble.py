@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sqlite3
@@ -140,18 +141,63 @@ def test_a_full_disk_under_the_output_is_an_error(home: Home) -> None:
     assert ran.stderr == "Error: No space left on device: standard output\n"
 
 
-def test_a_working_directory_that_is_gone_is_an_error(home: Home) -> None:
+def in_a_removed_folder(home: Home, words: str) -> subprocess.CompletedProcess[str]:
     gone = home.folder / "gone"
-    ran = subprocess.run(
-        ["sh", "-c", f"mkdir {gone} && cd {gone} && rmdir {gone} && {BIN}/sayso list"],
+    return subprocess.run(
+        ["sh", "-c", f"mkdir {gone} && cd {gone} && rmdir {gone} && {BIN}/sayso {words}"],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         env=home.env,
         text=True,
         timeout=SECONDS,
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["list --json", "show {id}", "answer {id} SQLite", "agents", "log verify", "ops list", "rules check ls", "--plain"],
+)
+def test_what_needs_no_project_works_where_the_working_directory_is_gone(home: Home, words: str) -> None:
+    ask = home.leave(choice())
+    ran = in_a_removed_folder(home, words.format(id=ask.id))
+    assert ran.returncode == (10 if words.startswith("rules") else 0), ran.stderr
+    assert "Error" not in ran.stderr
+
+
+def test_what_is_asked_where_the_working_directory_is_gone_names_it_as_its_project(home: Home) -> None:
+    ran = in_a_removed_folder(home, "ask 'Why?' --timeout 100ms")
+    assert ran.returncode == 6, ran.stderr
+    (ask,) = home.run("list", "--json").data
+    assert ask["asker"]["project"] == str(home.folder / "gone")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "server",
+        "tools list",
+        "tools init git",
+        "trust",
+        "config set --project max_options 6",
+        "backup",
+        "project add .",
+    ],
+)
+def test_what_needs_the_project_says_that_the_working_directory_is_gone(home: Home, words: str) -> None:
+    ran = in_a_removed_folder(home, words)
     assert ran.returncode == 2
-    assert ran.stderr.startswith("Error: The working directory")
-    assert len(ran.stderr.splitlines()) == 1
+    assert ran.stderr == "Error: The working directory has been removed. Change to one that is there.\n"
+    assert not (home.folder / "gone").exists()
+
+
+def test_doctor_examines_all_else_where_the_working_directory_is_gone(home: Home) -> None:
+    ran = in_a_removed_folder(home, "doctor --json")
+    assert ran.returncode == 1, ran.stdout
+    found = {finding["subject"]: finding for finding in json.loads(ran.stdout)["findings"]}
+    assert "has been removed" in found["project"]["text"]
+    assert found["project"]["fix"] == "Change to a folder that is there."
+    assert {"store", "bell", "settings"} <= found.keys()
+    assert found["settings"]["level"] == "ok"
 
 
 @pytest.mark.parametrize("command", ["history --search", "list --limit", "ops output abc --grep", "ask --title"])

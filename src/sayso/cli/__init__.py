@@ -180,7 +180,7 @@ def _explaining(work: Callable[[], object]) -> int:
 
 def _for_a_person(work: Callable[[], object]) -> int:
     """The same where somebody reads along: also of what the system refuses."""
-    from sayso.cli.program import misses_output, open_closed_streams
+    from sayso.cli.program import is_folder_gone, misses_output, open_closed_streams
 
     open_closed_streams()
     try:
@@ -196,6 +196,13 @@ def _for_a_person(work: Callable[[], object]) -> int:
         return HAD_ENOUGH
     except OSError as error:
         _forget_output()
+        if isinstance(error, FileNotFoundError) and not error.filename and is_folder_gone():
+            # Whoever named no folder meant the one that we are in.
+            from sayso.cli.texts import translated
+            from sayso.config import FOLDER_GONE
+            from sayso.errors import ConfigError
+
+            return _tell(translated(FOLDER_GONE), ConfigError.exit_code)
         return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
 
 

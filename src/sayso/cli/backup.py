@@ -42,7 +42,7 @@ def command(file: Path | None, as_json: bool) -> None:
         refuse_agents(desks, "copy what the inbox keeps")
     if file is not None and not file.name:
         raise BackupRefused(tr("A file has to be named, such as monday.db."))
-    target = Path.cwd() / (file or Path(time.strftime("sayso-%Y-%m-%d-%H%M%S.db")))
+    target = (file or Path(time.strftime("sayso-%Y-%m-%d-%H%M%S.db"))).absolute()
     with shown_while_copying() as progress:
         rows = back_up(config, target, progress)
     if as_json:

@@ -76,7 +76,7 @@ def _check_name(key: str) -> None:
 
 def _change(whose: Whose, key: str, edit: Edit) -> None:
     if whose is Whose.PROJECT:
-        config = settings()
+        config = settings(in_project=True)
         refuse_agents_anywhere(config, _WANTED)
         before = brought(config, config.project)
         file = _in_project(config)

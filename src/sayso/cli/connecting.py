@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from sayso.cli.program import program_name
@@ -61,8 +62,9 @@ def words_for(program: Path) -> list[str]:
 def typed_here() -> str:
     """How a person calls this program in this folder: as short as it can be."""
     program = Path(this_command())
-    if program.is_absolute() and program.is_relative_to(Path.cwd()):
-        program = program.relative_to(Path.cwd())
+    with suppress(FileNotFoundError):  # the working directory, which may have been removed
+        if program.is_absolute() and program.is_relative_to(Path.cwd()):
+            program = program.relative_to(Path.cwd())
     return shlex.quote(str(program))
 
 

@@ -12,7 +12,7 @@ import click
 from sayso import __version__
 from sayso.cli.connecting import this_command, this_server
 from sayso.cli.installing import complete_client, named
-from sayso.cli.program import settings
+from sayso.cli.program import is_folder_gone, settings
 from sayso.cli.terminal import bold, flowing_beside, put, put_json
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config
@@ -22,9 +22,10 @@ from sayso.errors import CannotEdit, ConfigError, SaysoError
 from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
 from sayso.install.targets import Scope, Target
-from sayso.text import printable
+from sayso.text import printable, spelt_out
 from sayso.web_addresses import ServedAt, running
 
+GO_ELSEWHERE = mark("Change to a folder that is there.")
 _SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: mark("warning"), Level.FAULT: mark("FAULT")}
 
 
@@ -65,8 +66,12 @@ def _examine(client: str | None) -> Iterator[Finding]:
         config = settings()
         _check_keys(config)
     except ConfigError as error:
-        yield fault("settings", str(error), "Fix that setting: Sayso does not start until then.")
+        fix = "Fix that setting: Sayso does not start until then."
+        yield fault("settings", str(error), GO_ELSEWHERE if is_folder_gone() else fix)
         return
+    if not config.project.is_dir():
+        gone = f"The working directory {spelt_out(str(config.project))} has been removed, so no project is looked at."
+        yield warning("project", gone, GO_ELSEWHERE)
     machine = this_machine(config.project)
     yield from _with_client(named([client])[0], config, machine) if client else _all(config, machine)
 

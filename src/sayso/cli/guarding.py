@@ -33,7 +33,7 @@ def guard(name: str, command: Sequence[str]) -> int:
     from sayso.log import set_up
     from sayso.mcp_server.claim import claim_stdio
 
-    config = settings()
+    config = settings(in_project=True)
     set_up(config.log_level, config.log_file)
     server = GuardedServer(
         name=checked(name) if name else named_after(command),

@@ -104,7 +104,7 @@ def command(
       sayso install cursor --print         what to paste
       sayso install codex --guard files    a server that it has, behind a gate
     """
-    machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
+    machine, scope = machine_here(in_project=for_project), Scope.PROJECT if for_project else Scope.USER
     if only_list:
         (put_clients_as_json if as_json else put_clients)(machine, named(clients) or TARGETS)
         return

@@ -21,8 +21,8 @@ from sayso.install.targets import BY_KEY, TARGETS, Place, Scope, Target, claude_
 from sayso.text import did_you_mean
 
 
-def machine_here() -> Machine:
-    return this_machine(settings().project)
+def machine_here(*, in_project: bool = False) -> Machine:
+    return this_machine(settings(in_project=in_project).project)
 
 
 def named(clients: Sequence[str]) -> list[Target]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from sayso.config import Config, load
 from sayso.records import replace
@@ -55,9 +57,31 @@ def program_name() -> str:
     return name if name in PROGRAMS else PROGRAMS[0]
 
 
-def settings(**flags: object) -> Config:
-    """The settings with a command's flags on top. Started as `auq`, the profile is `auq` unless something says else."""
-    config = load(flags=flags)
+def settings(*, in_project: bool = False, **flags: object) -> Config:
+    """The settings with a command's flags on top. Started as `auq`, the profile is `auq` unless something says else.
+    Whoever is `in_project` needs the working directory to be there; for all others it may have been removed."""
+    config = load(flags=flags, cwd=None if in_project else _folder_here())
     if program_name() == "auq" and "profile" not in config.sources:
         return replace(config, profile="auq", sources={**config.sources, "profile": "the command auq"})
     return config
+
+
+def is_folder_gone() -> bool:
+    """Whether the working directory has been removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _folder_here() -> Path | None:
+    """The working directory; where it was, if it has been removed and that can be told."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        with suppress(OSError):
+            return Path(os.readlink("/proc/self/cwd").removesuffix(" (deleted)"))
+    # What a shell says of a folder that is there may be said of another one.
+    told = os.environ.get("PWD", "")
+    return Path(told) if os.path.isabs(told) and not os.path.exists(told) else None

@@ -45,7 +45,7 @@ def command(file: Path, replace: bool, as_json: bool) -> None:
     before = _file_for_what_is_there(config) if replace else None
     try:
         with shown_while_copying() as progress:
-            restored = restore(config, Path.cwd() / file, before, system_user(), progress)
+            restored = restore(config, file.absolute(), before, system_user(), progress)
     except StoreNotEmpty as error:
         raise BackupRefused(
             tr(

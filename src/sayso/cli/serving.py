@@ -64,7 +64,7 @@ def plain_flags(arguments: Sequence[str]) -> dict[str, object] | None:
 
 def serve(**flags: object) -> None:
     """Serve the client on standard input and output until it leaves."""
-    config, relay = _for_relay(settings(**flags))
+    config, relay = _for_relay(settings(in_project=True, **flags))
     set_up(config.log_level, config.log_file)
     if sys.stdin and sys.stdin.isatty():
         _tell_whoever_typed_this()

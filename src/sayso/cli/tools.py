@@ -52,7 +52,7 @@ def list_(as_json: bool) -> None:
     Example:
       sayso tools list --json
     """
-    config = settings()
+    config = settings(in_project=True)
     loaded = catalog_here(config).load()
     tools = sorted(loaded.tools.values(), key=lambda tool: tool.name)
     if as_json:
@@ -81,7 +81,7 @@ def validate(path: Path | None, as_json: bool) -> None:
       sayso tools validate
       sayso tools validate .sayso/tools/git.json
     """
-    files, faults, untrusted = _checked(path, settings())
+    files, faults, untrusted = _checked(path, settings(in_project=path is None))
     if as_json:
         put_json([_fault(fault) for fault in faults])
     else:
@@ -138,7 +138,7 @@ def init(names: tuple[str, ...], for_user: bool, anyway: bool) -> None:
     unknown = [name for name in names if name not in ready]
     if unknown:
         raise NotFound(f"There is no ready-made tool file {unknown[0]!r}. There are {', '.join(ready)}.")
-    config = settings()
+    config = settings(in_project=not for_user)
     if for_user:
         refuse_agents_anywhere(config, "write tools that need no trust")
     folder = config.user_tools_dir if for_user else check_inside(config.project_tools_dir, config.project)
@@ -180,7 +180,7 @@ def run(name: str, arguments: tuple[str, ...], sandbox: str | None, network: str
       sayso tools run git_log max-count=5
       sayso tools run npm_test --sandbox workspace --network loopback
     """
-    config = settings(sandbox=sandbox, sandbox_network=network)
+    config = settings(in_project=True, sandbox=sandbox, sandbox_network=network)
     if sandbox or network:
         with open_desks(config) as desks:
             refuse_agents(desks, "choose the sandbox of a command")

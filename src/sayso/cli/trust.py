@@ -63,7 +63,7 @@ def command(
       sayso trust --list             what you trust
       sayso trust --revoke           trust nothing here any more
     """
-    config = settings()
+    config = settings(in_project=place is None and not (list_all or revoke))
     if [only_show, digest is not None, list_all, revoke].count(True) > 1:
         raise InvalidInput([Problem(path="--show", text=_ONE_OF_THEM)])
     if list_all:

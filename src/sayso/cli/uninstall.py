@@ -51,7 +51,7 @@ def command(clients: tuple[str, ...], for_project: bool, guards: tuple[str, ...]
       sayso uninstall cursor --project
       sayso uninstall codex --guard files
     """
-    machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
+    machine, scope = machine_here(in_project=for_project), Scope.PROJECT if for_project else Scope.USER
     refuse_agents_anywhere(settings(), "take off what asks a person")
     if guards:
         change_guards(named(clients), guards, scope, machine, GuardedEntry.take_off)
