@@ -98,6 +98,24 @@ def test_no_list_that_is_cut_short_is_taken_for_all_that_an_agent_has_open(
     assert (len(agent.asks), agent.open) == (2, 5)
 
 
+def test_an_agent_without_named_sessions_is_listed_once_for_each_of_its_projects(
+    store: Store, clock: FakeClock
+) -> None:
+    desk, roster = AskDesk(store, clock=clock), Roster(store, clock)
+    editor = replace(HERE, leader="1", session="")
+    shop, blog = (replace(editor, project=f"/home/ada/{name}") for name in ("shop", "blog"))
+    for asker, many in ((shop, 2), (blog, 1)):
+        roster.note_server(asker)
+        for number in range(many):
+            desk.hold(ask(text=f"Number {number}?", asker=asker))
+    for sizes in (None, desk.open_by_session()):
+        listed = roster.at_work(desk.inbox(), [], None, sizes)
+        assert sorted((each.asker.project, each.open) for each in listed) == [
+            ("/home/ada/blog", 1),
+            ("/home/ada/shop", 2),
+        ]
+
+
 def test_a_session_is_listed_once_however_it_was_seen(store: Store, clock: FakeClock) -> None:
     roster = Roster(store, clock)
     roster.note_gate(HERE, "Bash: npm test")

@@ -14,6 +14,12 @@ _SERVERS = ("server", "guard")
 """What clients start of ours, and nobody else does."""
 _ADOPTING = ("systemd", "init", "launchd", "openrc-init", "runit", "s6-svscan", "tini", "dumb-init", "docker-init")
 """Those that begin with a machine, a container or a person's session, and take in whoever loses its parent."""
+_STARTERS = (
+    *("ash", "ksh", "mksh", "csh", "tcsh", "fish", "nu", "elvish", "xonsh", "pwsh", "busybox", "login", "su"),
+    *("sudo", "doas", "nohup", "nice", "ionice", "setsid", "timeout", "stdbuf", "time", "xargs", "parallel"),
+)
+"""Who starts what a person or a script says, besides those that stand before a server."""
+_LONGEST_LINE = 256
 _LAUNCHERS = ("sh", "bash", "dash", "zsh", "env", "uv", "uvx", "pipx")
 
 
@@ -44,20 +50,39 @@ def starter(pid: int) -> ProcessName | None:
 
 
 def leader_of(pid: int) -> str:
-    """Names the leader of a process's session; empty where the system knows no such thing."""
+    """Names whose work a process does in its session of processes: what the shells there have started of which it
+    descends, or is itself; with all that this starts there it is one. The leader of the session where that cannot be
+    told, or where no other than this very process was started by shells. Empty where the system knows no sessions."""
     try:
         leader = os.getsid(pid)
     except (AttributeError, OSError):
         return ""
-    found = name_of(leader)
-    return f"{leader} {found.started if found else ''}"
+    line: list[Process] = []
+    while pid > 0 and len(line) < _LONGEST_LINE and (found := _look_up(pid)):
+        line.append(found)
+        if pid == leader:
+            break
+        pid = found.parent
+    else:
+        # Who stood between has ended.
+        line = [found] if (found := _look_up(leader)) else []
+    begun = (each for each in reversed(line) if each.pid != os.getpid() and not _only_starts(each.pid))
+    if one := next(begun, line[-1] if line else None):
+        return f"{one.pid} {one.started}"
+    return f"{leader} "
+
+
+def _only_starts(pid: int) -> bool:
+    """Whether it is a shell, or another program that does no more than start what it is told to."""
+    words = command_line(pid)
+    return not words or os.path.basename(words[0].removeprefix("-")) in (*_LAUNCHERS, *_STARTERS)
 
 
 def ancestry() -> tuple[ProcessName, ...]:
     """This process, its parent, and so on up to the first."""
     line: list[ProcessName] = []
     pid = os.getpid()
-    while pid > 0 and len(line) < 256 and (found := _look_up(pid)):
+    while pid > 0 and len(line) < _LONGEST_LINE and (found := _look_up(pid)):
         line.append(ProcessName(pid=pid, started=found.started))
         pid = found.parent
     return tuple(line)

@@ -38,13 +38,13 @@ _LONGEST = 200
 
 
 def agent_id(asker: Asker) -> str:
-    """The same for all that one session of an agent does, through whatever gate or server; empty where nothing is known
-    of it."""
-    return _id_of(asker.agent, asker.client, asker.session, "" if asker.session else asker.source)
+    """The same for all that one session of an agent does, through whatever gate or server. One that its client does not
+    name is what it does in one project. Empty where nothing is known of it."""
+    return _id_of(asker.agent, asker.client, asker.session, "" if asker.session else asker.source, asker.project)
 
 
-def _id_of(agent: str, client: str, session: str, source: str) -> str:
-    named = f"session\n{agent}\n{client}\n{session}" if session else source
+def _id_of(agent: str, client: str, session: str, source: str, project: str) -> str:
+    named = f"session\n{agent}\n{client}\n{session}" if session else source and f"{source}\n{project}"
     return sha256(named.encode())[:12] if named else ""
 
 
@@ -270,7 +270,7 @@ def _counted(asked: Mapping[str, Sequence[Ask]]) -> dict[str, tuple[int, int]]:
 def _summed(sizes: Iterable[OpenBySession]) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     for each in sizes:
-        if agent := _id_of(each.agent, each.client, each.session, each.source):
+        if agent := _id_of(each.agent, each.client, each.session, each.source, each.project):
             size, attended = found.get(agent, (0, 0))
             found[agent] = size + each.size, attended + each.attended
     return found

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
-from contextlib import closing
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
-from tests.cli.program import SOMEONE, Home, choice
+from tests.cli.program import SECONDS, SOMEONE, Home, choice
 
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Asker, NewAsk
 from sayso.process_table import started
 from sayso.records import replace
@@ -68,3 +74,77 @@ def test_who_has_gone_is_not_listed(home: Home) -> None:
     ran = home.run("agents")
     assert ran.out == ""
     assert "No agent is at work." in ran.err
+
+
+CLIENT = """
+import json, subprocess, sys
+folder, *below = sys.argv[1:]
+server = subprocess.Popen(["sayso", "server"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), file=server.stdin, flush=True)
+def answer_to(number):
+    return next(said for said in map(json.loads, server.stdout) if said.get("id") == number)
+info = {"name": "tester", "version": "1"}
+send(id=1, method="initialize", params={"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info})
+answer_to(1)
+send(method="notifications/initialized")
+question = {"question": f"From {folder}?", "options": [{"label": "Yes"}, {"label": "No"}]}
+send(id=2, method="tools/call", params={"name": "ask_user_questions", "arguments": {"questions": [question]}})
+if below:
+    # Another agent, which this one starts once it has asked.
+    send(id=3, method="tools/call", params={"name": "get_answers", "arguments": {}})
+    answer_to(3)
+    subprocess.run([sys.executable, __file__, *below])
+print(answer_to(2)["result"]["content"][0]["text"], flush=True)
+"""
+
+
+@contextmanager
+def clients(home: Home, script: str) -> Iterator[subprocess.Popen[str]]:
+    """What a shell starts, which leads a session as one in a terminal does. `$client` is a client that asks in the
+    folders that it is given, in each through a client that the one before has started. One agent may ask one thing."""
+    (home.folder / "client.py").write_text(CLIENT)
+    for folder in ("a", "b"):
+        (home.folder / folder).mkdir()
+    env = {**home.env, "client": f"{sys.executable} {home.folder / 'client.py'}", "SAYSO_MAX_OPEN_ASKS": "1"}
+    with subprocess.Popen(
+        ["sh", "-c", script],
+        cwd=home.folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as shell:
+        try:
+            yield shell
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)
+
+
+def wait_for(home: Home, *folders: str) -> None:
+    """Until so much is asked in these."""
+    wanted, deadline = {f"From {home.folder / folder}?" for folder in folders}, time.monotonic() + SECONDS
+    with closing(SqliteStore(home.state / "sayso.db", home.state / "bell")) as store:
+        bell, desk = store.bell(), AskDesk(store)
+        while {ask.questions[0].text for ask in desk.inbox()} != wanted:
+            assert time.monotonic() < deadline, "it was never asked"
+            bell.wait(1.0)
+
+
+@pytest.mark.parametrize("of", ["a shell", "a script in a shell"])
+def test_what_one_shell_starts_in_two_folders_is_two_agents(home: Home, of: str) -> None:
+    script = f"$client {home.folder}/a & $client {home.folder}/b & wait"
+    with clients(home, script if of == "a shell" else f"sh -c '{script}'; true"):
+        wait_for(home, "a", "b")
+        listed = home.run("agents", "--json").data
+    assert sorted(each["project"] for each in listed) == [str(home.folder / "a"), str(home.folder / "b")]
+
+
+def test_an_agent_that_an_agent_starts_may_not_ask_more_and_is_listed_with_its_own_project(home: Home) -> None:
+    with clients(home, f"$client {home.folder}/a {home.folder}/b; true") as shell:
+        assert shell.stdout is not None
+        refused = shell.stdout.readline()
+        wait_for(home, "a")
+        listed = home.run("agents", "--json").data
+    assert "You have 1 questions open, and 1 is the most that one agent may have." in refused
+    assert [each["project"] for each in listed if each["waits"]] == [str(home.folder / "a")]

@@ -28,6 +28,7 @@ class OpenBySession:
     client: str
     session: str
     source: str
+    project: str
     size: int
     attended: int
     """How many of them it waits for right now."""

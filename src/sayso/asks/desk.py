@@ -398,6 +398,7 @@ class AskDesk:
                 client=row["client"],
                 session=row["session"] or "",
                 source=row["put_by"],
+                project=row["project"],
                 size=row["size"],
                 attended=row["attended"],
             )

@@ -189,7 +189,8 @@ class Asker:
     started: str = ""
     """When `pid` began, as its system tells it: with the pid, the name of one process for ever."""
     leader: str = ""
-    """The leader of the session of processes that `pid` belongs to: what was started in one terminal has the same."""
+    """The process that `pid` works for in its session of processes: what a shell there has started, with all that it
+    starts in turn."""
     agent: str = ""
     """The name of the token an agent signed in with, when it came over HTTP."""
     owner: str = ""
@@ -202,7 +203,8 @@ class Asker:
     @property
     def source(self) -> str:
         """Names the one that may not have too much open: a token wherever it is used, else a run, else what one client
-        does from one terminal, with however many processes. Empty where nothing is known of it."""
+        does for one program that was started in a terminal, with however many processes and in however many projects.
+        Empty where nothing is known of it."""
         if self.agent:
             return f"token {self.agent}"
         if self.run:

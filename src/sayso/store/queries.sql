@@ -180,23 +180,23 @@ WHERE state IN ('pending', 'timed_out') AND {decided_by} AND owner NOT IN ('', :
 ORDER BY created_at, id;
 
 -- part: whose
-agent, client, put_by, json_extract(body, '$.asker.session') AS session, CASE WHEN state = 'pending' THEN wait_id END AS waits
+agent, client, put_by, project, json_extract(body, '$.asker.session') AS session, CASE WHEN state = 'pending' THEN wait_id END AS waits
 
 -- name: open_by_session
 -- How much each session of an agent has open, and how much of that it waits for, however much that is.
-SELECT agent, client, put_by, session, count(*) AS size, count(waits) AS attended FROM (
+SELECT agent, client, put_by, project, session, count(*) AS size, count(waits) AS attended FROM (
   SELECT {whose} FROM asks WHERE state IN ('pending', 'timed_out')
-) AS every GROUP BY agent, client, put_by, session;
+) AS every GROUP BY agent, client, put_by, project, session;
 
 -- name: open_by_session_of
-SELECT agent, client, put_by, session, count(*) AS size, count(waits) AS attended FROM (
+SELECT agent, client, put_by, project, session, count(*) AS size, count(waits) AS attended FROM (
   SELECT {whose} FROM asks WHERE state IN ('pending', 'timed_out') AND owner = ''
   UNION ALL
   SELECT {whose} FROM asks WHERE state IN ('pending', 'timed_out') AND owner = :person AND owner <> ''
   UNION ALL
   SELECT {whose} FROM asks
   WHERE state IN ('pending', 'timed_out') AND {decided_by} AND owner NOT IN ('', :person)
-) AS theirs GROUP BY agent, client, put_by, session;
+) AS theirs GROUP BY agent, client, put_by, project, session;
 
 -- name: open_askers
 -- A token names its agent on whatever machine, and has none beside it.

@@ -105,7 +105,10 @@ _ASKER = _record(
     agent=_TEXT,
     owner=_TEXT,
     run=_TEXT,
-    leader={"type": "string", "description": "The leader of its terminal session: its pid and when it started."},
+    leader={
+        "type": "string",
+        "description": "What was started in its terminal, which it is or works for: the pid, and when that started.",
+    },
     branch={"type": "string", "description": "What was checked out in its project when it asked."},
 )
 _GIVEN = {
