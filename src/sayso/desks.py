@@ -60,6 +60,8 @@ class Desks:
         """How many threads can usefully work at the desks at once."""
         self.near = store.near
         """Whether looking something up takes less time than handing that to a thread."""
+        self.only_shows = store.only_shows
+        """Whether the store can be looked at and no more, because its disk cannot be written."""
 
     def __enter__(self) -> Desks:
         return self
@@ -271,9 +273,10 @@ class Desks:
         return sent_once.call_off(self._store, attempt, now_ms())
 
 
-def open_desks(config: Config, *, begins_anew: bool = True) -> Desks:
-    """The desks of the store that the settings name. One that is taken away later may be made anew, or may not."""
-    store = open_store(config)
+def open_desks(config: Config, *, begins_anew: bool = True, only_looks: bool = False) -> Desks:
+    """The desks of the store that the settings name. One that is taken away later may be made anew, or may not; one
+    that cannot be written is there for those who only look."""
+    store = open_store(config, only_looks=only_looks)
     store.begins_anew = begins_anew
     return Desks(config, store)
 

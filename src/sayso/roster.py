@@ -204,7 +204,7 @@ class Roster:
             recent = now - each.seen_at < BELIEVED or each.id in busy
             is_there = _lives(each, living, recent, runs) and (recent or newest[_process(each.asker)] == each.id)
             (there if is_there else ended).append(each)
-        if ended:
+        if ended and not self._store.only_shows:
             self._drop(ended)
         return there
 

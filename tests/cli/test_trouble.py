@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -198,6 +200,58 @@ def test_doctor_examines_all_else_where_the_working_directory_is_gone(home: Home
     assert found["project"]["fix"] == "Change to a folder that is there."
     assert {"store", "bell", "settings"} <= found.keys()
     assert found["settings"]["level"] == "ok"
+
+
+ON_A_DISK = """
+mount -t tmpfs -o size=4m none "$SAYSO_STATE_DIR" || exit 77
+sayso ask 'Which?' --timeout 100ms
+if [ $1 = crashed ]; then
+    sayso ask 'Why?' & until [ "$(sayso list --count)" = 2 ]; do :; done; kill -9 $!; wait
+fi
+shift
+if [ $1 = full ]; then cat /dev/zero > "$SAYSO_STATE_DIR/zeros"; else mount -o remount,ro "$SAYSO_STATE_DIR"; fi
+shift
+for words; do sayso $words >"$HOME/out" 2>&1; echo "$words: $?"; cat "$HOME/out"; done
+"""
+
+
+def on_a_disk(home: Home, was: str, becomes: str, *words: str) -> dict[str, tuple[int, str]]:
+    """How each command ends, and what it prints, on a disk of its own that was written before."""
+    if not shutil.which("unshare"):
+        pytest.skip("nothing can be mounted here")
+    home.state.mkdir()
+    command = ["unshare", "-Urm", "sh", "-c", ON_A_DISK, "sh", was, becomes, *words]
+    env = {**home.env, "LC_ALL": "C.UTF-8"}
+    ran = subprocess.run(command, capture_output=True, cwd=home.project, env=env, text=True, timeout=SECONDS)
+    if ran.returncode == 77 or "unshare" in ran.stderr:
+        pytest.skip("nothing can be mounted here")
+    parts = re.split(rf"^({'|'.join(map(re.escape, words))}): (\d+)$", ran.stdout, flags=re.MULTILINE)[1:]
+    return {name: (int(code), told) for name, code, told in zip(parts[::3], parts[1::3], parts[2::3], strict=True)}
+
+
+@pytest.mark.parametrize("was", ["closed", "crashed"])
+@pytest.mark.parametrize("becomes", ["full", "read-only"])
+def test_what_is_kept_can_be_read_from_a_disk_that_cannot_be_written(home: Home, was: str, becomes: str) -> None:
+    looking = ["list", "history", "log verify", "agents", "ops list", "rules"]
+    found = on_a_disk(home, was, becomes, *looking)
+    assert {words: code for words, (code, _) in found.items()} == dict.fromkeys(looking, 0), found
+    assert "Which?" in found["list"][1]
+    assert ("Why?" in found["list"][1]) is (was == "crashed")
+    assert "disk is full or read-only: this is how it was last" in found["list"][1]
+    assert "Which?" in found["history"][1]
+
+
+@pytest.mark.parametrize(
+    ("becomes", "told"),
+    [("full", "No space is left for the store"), ("read-only", "cannot be written: its disk is read-only.")],
+)
+def test_a_disk_that_cannot_be_written_is_named_as_what_it_is(home: Home, becomes: str, told: str) -> None:
+    found = on_a_disk(home, "closed", becomes, "away", "answer 0123 x", "doctor")
+    assert [code for code, _ in found.values()] == [7, 7, 2]
+    for _, said in found.values():
+        assert told in said
+        assert "ermissions" not in said
+        assert "cannot be read and written" not in said
 
 
 @pytest.mark.parametrize("command", ["history --search", "list --limit", "ops output abc --grep", "ask --title"])

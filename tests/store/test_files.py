@@ -207,6 +207,31 @@ def test_a_store_that_cannot_be_written_is_told(file: Path, what: str, mode: int
     _still_works(file)
 
 
+def test_what_is_written_from_elsewhere_while_it_is_read_as_one_that_nobody_writes_is_told(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(SqliteStore(file)) as store:
+        left = AskDesk(store).leave(ask())
+    # As in a container that sees the disk read-only.
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite, "_is_on_a_read_only_disk", lambda _: True)
+        patched.setattr(SqliteStore, "_connected", _cannot_be_opened)
+        shown = SqliteStore(file, only_looks=True)
+    with closing(shown):
+        assert shown.only_shows
+        assert AskDesk(shown).get(left.id) == left
+        with pytest.raises(StoreReadOnly):
+            AskDesk(shown).leave(ask())
+        with closing(SqliteStore(file)) as store:
+            AskDesk(store).leave(ask())
+            with pytest.raises(StoreUnavailable, match="was written while it was read"):
+                AskDesk(shown).get(left.id)
+
+
+def _cannot_be_opened(store: SqliteStore) -> sqlite3.Connection:
+    return sqlite3.connect("/nowhere/at/all")
+
+
 def test_a_store_that_is_busy_for_too_long_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     SqliteStore(file).close()
     monkeypatch.setattr("sayso.store.sqlite.BUSY_SECONDS", 0.05)

@@ -8,6 +8,7 @@ from sayso.asks.model import Ask
 from sayso.cli import declared
 from sayso.cli.asks_in_words import headline, short_place, status
 from sayso.cli.program import settings
+from sayso.cli.shared import say_what_only_shows
 from sayso.cli.terminal import bold, put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
@@ -34,7 +35,8 @@ def command(name: str | None, as_json: bool) -> None:
       sayso agents
       sayso agents 91bc4f
     """
-    with open_desks(settings()) as desks:
+    with open_desks(settings(), only_looks=True) as desks:
+        say_what_only_shows(desks)
         desks.asks.release_the_dead()
         desks.operations.end_the_dead()
         agents = desks.agents_at_work()

@@ -35,7 +35,7 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
     """
     config = settings()
     here = project_asked_for(config, project)
-    with open_desks(config) as desks:
+    with open_desks(config, only_looks=True) as desks:
         asks = desks.asks.history(project=here, search=search, most=limit)
     if as_json:
         from sayso.dialects.asks_as_data import ask_data

@@ -12,7 +12,7 @@ from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, called, headline, short_place, status
 from sayso.cli.presence_words import say_absence
 from sayso.cli.program import settings
-from sayso.cli.shared import MOST_OPEN, project_asked_for
+from sayso.cli.shared import MOST_OPEN, project_asked_for, say_what_only_shows
 from sayso.cli.snoozed import say_snoozed, snoozed_data
 from sayso.cli.terminal import listed, put, put_json, put_lines, say, table
 from sayso.cli.texts import tr, translated
@@ -75,7 +75,7 @@ def run(
 def _show_snoozed(config: Config, project: str | None, limit: int, form: str | None, other: object) -> None:
     if other or form == "count":
         raise InvalidInput([Problem(path="--snoozed", text="it goes with --project, --limit and --json alone.")])
-    with open_desks(config) as desks:
+    with open_desks(config, only_looks=True) as desks:
         found = [one for one in desks.asks.snoozed(config.person) if project in (None, one.ask.asker.project)]
     shown = found[:limit]
     if form == "json":
@@ -159,7 +159,8 @@ def inbox_table(asks: Sequence[Ask]) -> str:
 
 def open_asks(config: Config, project: str | None, most: int = MOST_OPEN) -> list[Ask]:
     """The open asks that the person has not put off, once they were told what they have, and whether they are away."""
-    with open_desks(config) as desks:
+    with open_desks(config, only_looks=True) as desks:
+        say_what_only_shows(desks)
         say_absence(config, desks)
         say_snoozed(desks)
         return _look(desks, project, most)

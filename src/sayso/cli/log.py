@@ -75,7 +75,7 @@ def command(since: str, project: Path | None, denied: bool, limit: int, as_json:
     """
     config = settings()
     here = project_asked_for(config, project)
-    with open_desks(config) as desks:
+    with open_desks(config, only_looks=True) as desks:
         found = desks.log.outcomes(since=_moment(since), project=here, only_refused=1 if denied else None, most=limit)
     if as_json:
         put_json([outcome_data(outcome) for outcome in reversed(found)])
@@ -95,7 +95,7 @@ def _complete(
     from click.shell_completion import CompletionItem
 
     try:
-        with open_desks(settings()) as desks:
+        with open_desks(settings(), only_looks=True) as desks:
             found = desks.log.outcomes(most=_MOST_OFFERED)
     except SaysoError:
         return []
@@ -117,7 +117,7 @@ def show(ask_id: str, as_json: bool) -> None:
     Example:
       sayso log show 3f2a91bc
     """
-    with open_desks(settings()) as desks:
+    with open_desks(settings(), only_looks=True) as desks:
         logged = desks.log.find(ask_id)
     if as_json:
         put_json(permission_data(logged))
@@ -156,7 +156,7 @@ def stats(since: str, as_json: bool) -> None:
       sayso log stats
       sayso log stats --since 30d --json
     """
-    with open_desks(settings()) as desks:
+    with open_desks(settings(), only_looks=True) as desks:
         found = desks.log.stats(_moment(since), now_ms())
     if as_json:
         put_json(stats_data(found))
@@ -195,7 +195,7 @@ def verify(noted: str, as_json: bool) -> None:
     if noted and not _HASH.fullmatch(noted):
         text = tr("it takes a hash, or its first 16 characters or more; not {given}.", given=quoted(noted))
         raise InvalidInput([Problem(path="--noted", text=text)])
-    with open_desks(settings()) as desks:
+    with open_desks(settings(), only_looks=True) as desks:
         found = desks.log.check(noted)
     if as_json:
         put_json(check_data(found))

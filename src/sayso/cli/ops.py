@@ -41,7 +41,7 @@ def _of_either_stream(function: declared.Does) -> declared.Does:
 
 @contextmanager
 def open_reader() -> Iterator[OperationReader]:
-    with open_desks(settings()) as desks:
+    with open_desks(settings(), only_looks=True) as desks:
         yield desks.reader
 
 

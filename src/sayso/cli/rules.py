@@ -57,7 +57,7 @@ def command(as_json: bool) -> None:
 
     config = settings()
     book = RuleFiles(config).book(config.project)
-    with open_desks(config) as desks:
+    with open_desks(config, only_looks=True) as desks:
         counts = desks.log.decided_by_rules(now_ms() - COUNTED)
         given = desks.session_rules()
         never = _never_met(desks, book)
@@ -165,7 +165,7 @@ def suggest(as_json: bool) -> None:
     from sayso.permissions.suggesting import suggestions
 
     config = settings()
-    with open_desks(config) as desks:
+    with open_desks(config, only_looks=True) as desks:
         found = suggestions(desks.log.decided_actions(now_ms() - COUNTED), RuleFiles(config).book(config.project))
     if as_json:
         put_json([{"rule": each.pattern, "allowed": each.allowed} for each in found])

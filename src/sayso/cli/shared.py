@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 from sayso.asks.model import Ask, Settler
 from sayso.cli.program import COMPLETES, settings
+from sayso.cli.terminal import say
+from sayso.cli.texts import tr
 from sayso.config import Config, system_user
 from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.text import one_line, spelt_out
 
 if TYPE_CHECKING:
     import click
+
+    from sayso.desks import Desks
 
 SURFACE = "command line"
 MOST_OPEN = 10_000
@@ -54,6 +58,12 @@ def _is_anything_kept_of(project: str, config: Config) -> bool:
             or commands.ended
             or any(token.project == project for token in desks.accounts.tokens())
         )
+
+
+def say_what_only_shows(desks: Desks) -> None:
+    """That what is listed may not be how things are."""
+    if desks.only_shows:
+        say(tr("The store's disk is full or read-only: this is how it was last. `sayso doctor` says more."))
 
 
 def complete_id(

@@ -6,7 +6,7 @@ from sayso.asks.model import Ask, Event
 from sayso.cli import declared
 from sayso.cli.asks_in_words import described, event_line
 from sayso.cli.program import settings
-from sayso.cli.shared import complete_id
+from sayso.cli.shared import complete_id, say_what_only_shows
 from sayso.cli.terminal import bold, put, put_json, say
 from sayso.cli.texts import tr
 from sayso.clock import now_ms
@@ -32,7 +32,8 @@ def command(ask_id: str, with_events: bool, as_json: bool, save: str | None) -> 
       sayso show 3f2a91bc --events --json
       sayso show 3f2a91bc --save pictures
     """
-    with open_desks(settings()) as desks:
+    with open_desks(settings(), only_looks=True) as desks:
+        say_what_only_shows(desks)
         desks.asks.release_the_dead()
         ask = desks.asks.find(ask_id)
         events = desks.asks.events(ask.id) if with_events else []

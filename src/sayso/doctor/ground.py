@@ -17,7 +17,7 @@ from sayso.clients import RUN_VARIABLE
 from sayso.clock import MOST_APART
 from sayso.config import SETTINGS, Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
-from sayso.errors import SaysoError, StoreCorrupt, StoreFull, StoreTooNew
+from sayso.errors import SaysoError, StoreCorrupt, StoreFull, StoreReadOnly, StoreTooNew
 from sayso.store import Store, open_store
 from sayso.store.bell import LookingBell
 from sayso.store.socket_bell import bell_folder
@@ -70,6 +70,8 @@ def _private(folder: Path) -> Iterator[Finding]:
     elif found.st_mode & _PRIVATE:
         mode = stat.filemode(found.st_mode)
         yield warning("state", f"{folder} is open to others ({mode}): they could read answers.", f"chmod 700 {folder}")
+    elif _is_read_only(folder):
+        yield fault("state", f"{folder} is on a disk that is read-only.", "Make that disk writable again.")
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         mode = stat.filemode(found.st_mode)
         yield fault("state", f"{folder} cannot be read and written ({mode}), not by you either.", f"chmod 700 {folder}")
@@ -137,11 +139,21 @@ def _fix(error: SaysoError, config: Config) -> str:
             return f"Move {config.database} away; the next start makes a new one. Your old data stays in that file."
         case StoreTooNew():
             return "Update Sayso: git pull in the folder it came from, and install it again; in a checkout, make start."
+        case StoreReadOnly() if _is_read_only(config.state_dir):
+            return "Make that disk writable again, or set SAYSO_STATE_DIR to a folder on another."
         case StoreFull():
             return f"Make room on the disk of {config.state_dir}."
     if config.store:
         return "Check the address in `store` (sayso config shows where it is set), and that the server runs."
     return f"Check {config.state_dir}, or set SAYSO_STATE_DIR to another folder."
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Whether the disk is, whatever the permissions say."""
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):
+        return False
 
 
 def _size(config: Config) -> str:

@@ -15,13 +15,14 @@ __all__ = ["Bell", "Row", "Store", "Transaction", "has_our_tables", "open_file",
 _ROOT = 0
 
 
-def open_store(config: Config) -> Store:
-    """The store that the settings name; a StoreUnavailable where what Sayso keeps would be somebody else's."""
+def open_store(config: Config, *, only_looks: bool = False) -> Store:
+    """The store that the settings name; a StoreUnavailable where what Sayso keeps would be somebody else's. Whoever
+    `only_looks` may also have one that cannot be written."""
     _check_whose(config)
     if not config.store:
         from sayso.store.sqlite import SqliteStore
 
-        return SqliteStore(config.database, config.bell_dir)
+        return SqliteStore(config.database, config.bell_dir, only_looks=only_looks)
     if not config.store.startswith(STORES):
         raise ConfigError(unknown_store(config.sources.get("store", "store"), config.store))
     from sayso.store.postgres import PostgresStore

@@ -84,8 +84,9 @@ class SqliteStore(Store):
 
     threads = 1
 
-    def __init__(self, file: Path | None, bell_dir: Path | None = None) -> None:
-        self._file, self._wanted_bell_dir = file, bell_dir
+    def __init__(self, file: Path | None, bell_dir: Path | None = None, *, only_looks: bool = False) -> None:
+        """Whoever `only_looks` gets to see a store on a disk that cannot be written, too."""
+        self._file, self._wanted_bell_dir, self._only_looks = file, bell_dir, only_looks
         self.where = str(file) if file else "memory"
         self.near = file is not None  # in memory there is one connection, and whoever reads waits for who writes
         self._lock, self._opening = threading.RLock(), threading.Lock()
@@ -95,6 +96,8 @@ class SqliteStore(Store):
         self._bell: Bell | None = None
         self._bell_dir: Path | None = None
         self._opened: _Identity | None = None
+        self._as_it_was: tuple[object, ...] | None = None
+        """How the file was when it was opened as one that nobody writes."""
         self._disk = 0
         """Where it was when it was opened last."""
         self._connection = self._open()
@@ -131,11 +134,15 @@ class SqliteStore(Store):
     def _single(self, query: str, parameters: Mapping[str, object]) -> list[Row]:
         """What a single query finds, which sees one state of the store by itself."""
         with self._lock, self._explained():
-            return SqliteTransaction(self._current()).all(query, **parameters)
+            found = SqliteTransaction(self._current()).all(query, **parameters)
+            self._check_that_nobody_wrote()
+            return found
 
     def _read(self, work: Callable[[Transaction], T]) -> T:
         with self._lock, self._explained(), self._transaction("BEGIN") as connection:
-            return work(SqliteTransaction(connection))
+            result = work(SqliteTransaction(connection))
+            self._check_that_nobody_wrote()
+            return result
 
     def _written(self, work: Callable[[Transaction], T], synchronous: str) -> T:
         with (
@@ -191,7 +198,7 @@ class SqliteStore(Store):
     def _another(self) -> SqliteStore:
         with self._explained():
             self._is_there()
-        other = SqliteStore(self._file, self._wanted_bell_dir)
+        other = SqliteStore(self._file, self._wanted_bell_dir, only_looks=self._only_looks)
         other.begins_anew = self.begins_anew
         return other
 
@@ -201,18 +208,64 @@ class SqliteStore(Store):
                 if self._file is not None:
                     _make_private(self._file)
                 before = _identity(self._file)
-                connection = _connect(self._file)
                 try:
-                    self._bring_up_to_date(connection)
+                    connection = self._connected()
+                except sqlite3.Error as error:
+                    if (shown := self._open_to_look(error)) is None:
+                        raise
+                    connection = shown
+                try:
                     after = _identity(self._file)
                 except BaseException:
                     connection.close()
                     raise
+                if self._only_looks and self._file is not None:
+                    self.only_shows |= _is_on_a_read_only_disk(self._file) or _is_full(self._file)
                 if after == before:
                     self._opened, self._disk = after, _disk(self._file)
                     return connection
                 # Replaced meanwhile: this may be the file that is gone.
                 connection.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        connection = _connect(self._file)
+        try:
+            self._bring_up_to_date(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open_to_look(self, error: sqlite3.Error) -> sqlite3.Connection | None:
+        """A connection that writes nothing beside the file, which cannot be done here; None where that is of no use."""
+        if self._file is None or not self._only_looks:
+            return None
+        if _is_on_a_read_only_disk(self._file):
+            log = self._file.with_name(f"{self._file.name}-wal")
+            # Who writes, from where that can be done, has a log; it is read then, and what keeps writers away as well.
+            way = "mode=ro" if log.exists() else "immutable=1"
+            self._as_it_was = None if log.exists() else _as_it_is(self._file)
+            connection = _connect(self._file, way)
+        elif _name_of(error) in _IO_ERRORS_OF_WRITING:
+            connection = _connect(self._file, alone=True)
+        else:
+            return None
+        try:
+            version = _version(connection)
+            is_new = version is not None and steps_from(version, self.where) == {}
+        except BaseException:
+            connection.close()
+            raise
+        if not is_new:
+            connection.close()
+            return None
+        self.only_shows = True
+        return connection
+
+    def _check_that_nobody_wrote(self) -> None:
+        """What is a read-only disk here may be none in another place, a container for example."""
+        if self._as_it_was is not None and self._file is not None and self._as_it_was != _as_it_is(self._file):
+            raise StoreUnavailable(f"The store at {self.where} was written while it was read. Try again.")
 
     def _current(self) -> sqlite3.Connection:
         """The connection, opened again if the file was removed or replaced: nobody else would see what it writes."""
@@ -296,7 +349,7 @@ class SqliteStore(Store):
         if self._local:
             return self._local
         look = _Look(self._file)
-        if not hasattr(os, "getuid"):
+        if self.only_shows or not hasattr(os, "getuid"):
             return LookingBell(look)
         assert self._file is not None
         return SocketBell(self._folder(), look, self._file.absolute())
@@ -356,12 +409,21 @@ class _Look:
         self._connection = None
 
 
-def _connect(file: Path | None) -> sqlite3.Connection:
+def _connect(file: Path | None, way: str = "", *, alone: bool = False) -> sqlite3.Connection:
+    """A connection, in a way that SQLite has a name for. Alone, others wait, and what lies beside the file for them is
+    in memory."""
+    name = str(file) if file else ":memory:"
     connection = sqlite3.connect(
-        str(file) if file else ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        f"file:{_quoted(os.path.abspath(name))}?{way}" if way else name,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=bool(way),
     )
     try:
         connection.row_factory = sqlite3.Row
+        if alone:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute(f"PRAGMA synchronous = {_DURABLE}")
         connection.execute("PRAGMA foreign_keys = ON")
     except sqlite3.Error:
@@ -404,6 +466,16 @@ def _identity(file: Path | None) -> _Identity:
     return found.st_dev, found.st_ino
 
 
+def _as_it_is(file: Path) -> tuple[object, ...]:
+    """Another one once somebody has begun to write."""
+    found = file.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, os.path.exists(f"{file}-wal")
+
+
+def _quoted(path: str) -> str:
+    return "".join(f"%{ord(sign):02x}" if sign in "%?#" else sign for sign in path)
+
+
 def _disk(file: Path | None) -> int:
     """The disk that it lies on, or would. Folders are compared, because in a container files can be on another one."""
     return next(folder.stat().st_dev for folder in file.absolute().parents if folder.exists()) if file else 0
@@ -423,7 +495,11 @@ def _make_private(file: Path) -> None:
 def _explain_file(error: OSError, where: str) -> StoreError:
     told = f"The store at {where} cannot be used: {error.strerror} ({error.filename or where})."
     match error.errno:
-        case errno.EACCES | errno.EPERM | errno.EROFS:
+        case errno.EROFS:
+            return StoreReadOnly(
+                f"{told} Make that disk writable again, or set SAYSO_STATE_DIR to a folder on another."
+            )
+        case errno.EACCES | errno.EPERM:
             return StoreReadOnly(f"{told} Check who may write there, or set SAYSO_STATE_DIR to a folder that you can.")
         case errno.ENOSPC | errno.EDQUOT:
             return StoreFull(f"{told} Free some space.")
@@ -436,19 +512,46 @@ def _writable(file: str) -> bool:
     return os.access(file, os.R_OK | os.W_OK) and os.access(os.path.dirname(file), os.W_OK | os.X_OK)
 
 
+def _is_on_a_read_only_disk(file: Path) -> bool:
+    """Whether nothing can be written there by anybody, whatever the permissions say."""
+    try:
+        return bool(os.statvfs(file.parent).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):
+        return False
+
+
+def _is_full(file: Path) -> bool:
+    try:
+        found = os.statvfs(file.parent)
+    except (AttributeError, OSError):
+        return False
+    return found.f_bavail * found.f_frsize < _LEAST_SPACE
+
+
+_LEAST_SPACE = 2**20
+"""Bytes without which not even a small change can be counted on: what it takes grows before it is given back."""
 _IO_ERRORS_OF_WRITING = {f"SQLITE_IOERR_{what}" for what in ("WRITE", "FSYNC", "DIR_FSYNC", "TRUNCATE", "SHMSIZE")}
 
 
+def _name_of(error: sqlite3.Error) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
 def _explain(error: sqlite3.Error, where: str) -> StoreError:
-    kind = str(getattr(error, "sqlite_errorname", ""))
+    kind = _name_of(error)
     if kind.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StoreCorrupt(
             f"The file {where} is damaged or is not a Sayso store ({error}). "
             "Move it away to start with an empty one, or restore a copy of it."
         )
+    if kind.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR")) and _is_on_a_read_only_disk(Path(where)):
+        return StoreReadOnly(
+            f"The store at {where} cannot be written: its disk is read-only. Make that disk writable again (one in "
+            "trouble becomes read-only by itself), or set SAYSO_STATE_DIR to a folder on another."
+        )
     if kind.startswith("SQLITE_READONLY") or (kind.startswith("SQLITE_CANTOPEN") and not _writable(where)):
         return StoreReadOnly(f"The store at {where} cannot be written ({error}). Check the permissions of its folder.")
-    if kind.startswith("SQLITE_FULL"):
+    if kind.startswith("SQLITE_FULL") or (kind in _IO_ERRORS_OF_WRITING and _is_full(Path(where))):
         return StoreFull(
             f"No space is left for the store at {where}. Free some space; nothing of the last step was kept."
         )

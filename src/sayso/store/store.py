@@ -70,6 +70,8 @@ class Store(ABC):
     """How many threads can usefully work in it at once."""
     near = False
     """Whether looking something up takes less time than handing that to a thread."""
+    only_shows = False
+    """Whether it can be looked at and no more, because its disk cannot be written."""
     begins_anew = True
     """Whether the next call creates an empty store where one was removed. Not while a person is looking."""
 
