@@ -300,7 +300,20 @@ def test_with_a_stream_closed_all_is_done_and_what_was_not_printed_is_an_error(
     assert (home.project / "saved.db").exists() is words.startswith("backup")
 
 
-@pytest.mark.parametrize("words", ["list", "--help", "list --json", "config"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "--help",
+        "list --json",
+        "config",
+        "doctor",
+        "doctor --json",
+        "install --list",
+        "demo --help",
+        "tools init",
+    ],
+)
 def test_whoever_has_read_enough_ends_it_without_a_word(home: Home, words: str) -> None:
     home.leave(choice())
     ours, its = os.pipe()
@@ -309,6 +322,16 @@ def test_whoever_has_read_enough_ends_it_without_a_word(home: Home, words: str) 
     ran = subprocess.run(command, stdout=its, stderr=subprocess.PIPE, env=home.env, text=True, timeout=SECONDS)
     os.close(its)
     assert (ran.returncode, ran.stderr) == (141, "")
+
+
+def test_doctor_ends_with_what_it_found_however_little_of_that_is_read(home: Home) -> None:
+    damaged(home)
+    script = f"{BIN / 'sayso'} doctor | head -n 1 >&2; exit ${{PIPESTATUS[0]}}"
+    codes = [
+        subprocess.run(["bash", "-c", script], capture_output=True, env=home.env, timeout=SECONDS).returncode
+        for _ in range(3)
+    ]
+    assert codes == [2, 2, 2]
 
 
 @pytest.mark.parametrize(

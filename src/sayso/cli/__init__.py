@@ -218,9 +218,16 @@ def _run_any() -> object:
     from sayso.cli.texts import tr, translated
 
     _never_fail_on_a_character()
+    streams = sys.stdout, sys.stderr
     try:
         _check_encoding(sys.argv[1:])
         return root().main(prog_name=program_name(), complete_var=COMPLETES, standalone_mode=False)
+    except SystemExit:
+        if sys.stdout is streams[0]:
+            raise
+        # Click makes an end with 1 of a reader who has enough, and puts something in the place of both streams.
+        sys.stdout, sys.stderr = streams
+        raise BrokenPipeError from None
     except click.Abort:
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:

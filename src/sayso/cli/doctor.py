@@ -212,17 +212,19 @@ def _with_gate(target: Target, config: Config, machine: Machine) -> Iterator[Fin
 
 
 def _show(findings: list[Finding]) -> None:
+    """All at once: whoever reads the beginning of it gets the same end each time."""
     width = max(len(translated(finding.subject)) for finding in findings)
+    lines: list[str] = []
     for finding in findings:
         said, subject = tr(_SAID[finding.level]), translated(finding.subject)
         shown = bold(f"{said:<8}") if finding.level in (Level.WARNING, Level.FAULT) else f"{said:<8}"
         start = 8 + width + 2
-        put(f"{shown}{subject:<{width}}  {flowing_beside(start, printable(translated(finding.text)))}")
+        lines.append(f"{shown}{subject:<{width}}  {flowing_beside(start, printable(translated(finding.text)))}")
         if finding.fix:
             fix = printable(_as_typed(translated(finding.fix)))
             # A command is left in one piece, so that it can be copied.
-            put(f"{'':<{start}}→ {flowing_beside(start + 2, fix) if fix.endswith('.') else fix}")
-    _sum_up(findings)
+            lines.append(f"{'':<{start}}→ {flowing_beside(start + 2, fix) if fix.endswith('.') else fix}")
+    put("\n".join([*lines, "", _sum_up(findings)]))
 
 
 def _as_typed(fix: str) -> str:
@@ -230,12 +232,11 @@ def _as_typed(fix: str) -> str:
     return re.sub(r"\bsayso (?=install|uninstall|tools|config|doctor|trust)", lambda _: f"{this_command()} ", fix)
 
 
-def _sum_up(findings: list[Finding]) -> None:
+def _sum_up(findings: list[Finding]) -> str:
     faults = sum(finding.level is Level.FAULT for finding in findings)
     warnings = sum(finding.level is Level.WARNING for finding in findings)
     if faults or warnings:
-        put(f"\n{plural(faults, '1 fault', '{n} faults')}, {plural(warnings, '1 warning', '{n} warnings')}.")
-    elif any(finding.subject == "agents" for finding in findings):  # that none was found
-        put(f"\n{tr('Nothing is broken. Next: connect an agent with `sayso install`.')}")
-    else:
-        put(f"\n{tr('Everything is fine.')}")
+        return f"{plural(faults, '1 fault', '{n} faults')}, {plural(warnings, '1 warning', '{n} warnings')}."
+    if any(finding.subject == "agents" for finding in findings):  # that none was found
+        return tr("Nothing is broken. Next: connect an agent with `sayso install`.")
+    return tr("Everything is fine.")
