@@ -275,6 +275,8 @@ def test_a_line_for_each_ask_is_made_as_it_is_wanted_and_stays_a_line(home: Home
     ("arguments", "error"),
     [
         (["--format", "{who}"], 'Error: --format: "who" is no field. The fields are id, age, status, '),
+        (["--format", "{id"], 'Error: --format: "{id" has a brace that is not closed. Close it.'),
+        (["--format", "{id} {que"], 'Error: --format: "{que" has a brace that is not closed. Close it.'),
         (["--format", "{id!r}"], 'Error: --format: "{id!r}" is more than a field. Write {id}.'),
         (["--format", "{age:>5}"], 'Error: --format: "{age:>5}" is more than a field. Write {age}.'),
         (["--format", "{id}", "--count"], "Error: --format: give either this or --count, not both."),

@@ -172,3 +172,12 @@ def test_a_gate_that_rules_decide_asks_nobody_and_tells_its_client_why(home: Hom
         ("denied", "rule"),
     ]
     assert [rule["decided"] for rule in home.run("rules", "--json").data["rules"]] == [1, 0, 1]
+
+
+def test_an_id_of_no_rule_of_a_session_is_not_found(home: Home) -> None:
+    for given in ("zz", "abc", ""):
+        ran = home.run("rules", "end", given)
+        assert (ran.code, ran.error) == (
+            3,
+            f"Error: No rule of a session has the id {given!r}. `sayso rules` shows them.",
+        )

@@ -14,7 +14,7 @@ from sayso.cli.terminal import bold, coloured, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
-from sayso.errors import InvalidInput, Problem
+from sayso.errors import AmbiguousId, InvalidInput, NotFound, Problem
 from sayso.records import asdict
 from sayso.rules.book import RuleBook, Ruling
 from sayso.rules.files import RuleFiles
@@ -197,11 +197,10 @@ def end(rule_id: str) -> None:
     with open_desks(settings()) as desks:
         refuse_agents(desks, "end rules that a person gave")
         found = [rule for rule in desks.session_rules() if rule.id.startswith(rule_id.lower())]
-        if len(found) != 1 or not rule_id:
-            text = tr(
-                "there is no one rule of a session with the id {id}; `sayso rules` lists them.", id=quoted(rule_id)
-            )
-            raise InvalidInput([Problem(path="ID", text=text)])
+        if not found or not rule_id:
+            raise NotFound(f"No rule of a session has the id {rule_id!r}. `sayso rules` shows them.")
+        if len(found) > 1:
+            raise AmbiguousId(rule_id, [rule.id for rule in found])
         desks.permissions.end_session_rule(found[0], settler(desks.config))
     say(tr("It holds no longer: {rule}", rule=spelt_out(", ".join(found[0].patterns))))
 

@@ -48,12 +48,26 @@ def filled(template: str) -> Callable[[Sequence[Ask]], str]:
     if dressed:
         given, field = quoted(dressed[0][0]), f"{{{dressed[0][1]}}}"
         raise InvalidInput([Problem(path="--format", text=f"{given} is more than a field. Write {field}.")])
+    if (opened := _unclosed(template)) is not None:
+        given = quoted(one_line(template[opened:], 20))
+        raise InvalidInput([Problem(path="--format", text=f"{given} has a brace that is not closed. Close it.")])
 
     def lines(asks: Sequence[Ask]) -> str:
         others = Lookalikes(ask.asker for ask in asks)
         return "\n".join(_line(template, ask, others) for ask in asks)
 
     return lines
+
+
+def _unclosed(template: str) -> int | None:
+    """Where a brace opens that nothing closes."""
+    opened: list[int] = []
+    for place, sign in enumerate(template):
+        if sign == "{":
+            opened.append(place)
+        elif sign == "}" and opened:
+            opened.pop()
+    return opened[-1] if opened else None
 
 
 def as_json_line(asks: Sequence[Ask]) -> str:
