@@ -104,7 +104,7 @@ def state(place: Place, anna: Person) -> tuple[object, ...]:
     app = anna.app
     asks = [(ask.id, ask.version) for ask in place.desk.inbox()]
     focus = app.screen.focused.id if app.screen.focused else ""
-    notices = [notice.message for notice in app._notifications]
+    notices = [notice.text for notice in app.shared.notices.told]
     return anna.screen(), app.clipboard, len(app.screen_stack), focus, notices, asks, dict(app.shared.board.outgoing)
 
 

@@ -93,7 +93,6 @@ async def answer_it(place: Place, anna: Person, text: str) -> None:
     assert safe(anna.screen())
     await anna.press("enter")
     assert (await place.outcome(held)).answer("q") == Answer(question="q", chosen=("b",))
-    anna.app.clear_notifications()  # many of them hide a small screen
     await anna.sees("nobody is waiting")
 
 

@@ -123,6 +123,7 @@ class AnswerScreen(SettlingScreen):
         return self.query_one(Step)
 
     def action_go_to(self, step: int) -> None:
+        self.forget_warning()
         self.enter(replace(self.draft, step=max(0, min(step, len(self.ask.questions)))))
         self._show_step()
         self._present(0)
@@ -281,6 +282,7 @@ class AnswerScreen(SettlingScreen):
     @on(Step.Looked)
     def _looked(self) -> None:
         if self.ask.is_permission:
+            self.forget_warning()
             self.step.hint(self._hint(self.ask.questions[0]))
             if self._may_be_allowed:
                 self._present(REST)
@@ -548,7 +550,7 @@ class AnswerScreen(SettlingScreen):
                 lambda desks: look_at(desks.permissions, desks.log, ask, person, rule)
             )
         except StoreError as error:
-            self.warn(self.shared.explained(error))
+            self.alert(self.shared.explained(error))
             return
         finally:
             if self._finding_out is look:
@@ -559,6 +561,7 @@ class AnswerScreen(SettlingScreen):
             self._show_rule(found)
 
     def _show_rule(self, view: LikeView | None) -> None:
+        self.forget_warning()
         self._like, self._opened = view, False
         self._show_step()
         self._present(REST)
@@ -578,7 +581,7 @@ class AnswerScreen(SettlingScreen):
             self._edited = edited(action, text) if action and text is not None else None
         except InvalidInput as error:
             key = self.shared.keys.shown("edit")
-            self.warn(self.shared.texts.bad_edit.format(error=one_line(self.shared.explained(error), 300), key=key))
+            self.alert(self.shared.texts.bad_edit.format(error=one_line(self.shared.explained(error), 300), key=key))
         self._show_step()
         self._present(REST)
 
@@ -597,8 +600,8 @@ class AnswerScreen(SettlingScreen):
 
     def action_submit(self) -> None:
         if open_ones := drafts.missing(self.ask, self.draft):
-            self.warn(self.shared.texts.must_answer.format(n=open_ones[0] + 1))
             self.action_go_to(open_ones[0])
+            self.warn(self.shared.texts.must_answer.format(n=open_ones[0] + 1))
         elif self.meant():
             self.run_worker(self.send(), group="settle")
 

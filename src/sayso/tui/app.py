@@ -21,7 +21,9 @@ from typing import Any
 from textual import events
 from textual.app import App, SystemCommand
 from textual.command import CommandPalette, Provider
+from textual.content import Content
 from textual.geometry import Size
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from sayso.asks.crowds import Quiet
@@ -34,11 +36,13 @@ from sayso.config import Config
 from sayso.desks import Desks
 from sayso.errors import ConfigError, NotFound, NotYours, StoreCorrupt, StoreError, StoreTooNew
 from sayso.text import one_line
+from sayso.tui.bars import NoticeBar
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import MOVES, shown_key
 from sayso.tui.link import SURFACE
 from sayso.tui.markdown import load_parser
+from sayso.tui.notices import NoticeKind
 from sayso.tui.onlooker import Onlooker
 from sayso.tui.pasting import keep_pastes_whole
 from sayso.tui.programs import give_to_tmux, pager, read
@@ -164,6 +168,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.signals = Signals(config, environ, self._write, terminal_behind_tmux)
         self.shared.keys.bind(self, "everywhere")
         self.shared.typing.begin(self, super().on_event)
+        self.shared.notices.begin(self.set_timer, self._show_notices)
         self.shared.reflexes.ask_terminal(self._ask_for_echo)
         self._away: bool | None = None
         self._told_size: Size | None = None
@@ -247,20 +252,19 @@ class SaysoApp(App[int], inherit_bindings=False):
                 await screen.save()
         await keep_unsaved(self.shared)
         left = unsaved_asks(self.shared)
-        for told in refused:
-            self.notify(told, severity="warning", markup=False)
         if left and (left.keys() - self.told_unsaved or self.shared.reflexes.held):
             self.told_unsaved |= left.keys()
-            self._tell_unsaved(left)
-        elif not refused:
+            refused.append(self._told_unsaved(left))
+        if refused:
+            self.notify("\n".join(refused), severity="warning", timeout=_TOLD_UNSAVED_FOR, markup=False)
+        else:
             self.exit()
 
-    def _tell_unsaved(self, left: Mapping[str, Ask]) -> None:
+    def _told_unsaved(self, left: Mapping[str, Ask]) -> str:
         wording = self.shared.wording
         named = [one_line(wording.headline(ask), 40) for ask in left.values()]
         more = [self.shared.texts.like_more.format(n=len(named) - _NAMED)] if len(named) > _NAMED else []
-        told = self.shared.texts.quit_loses.format(what="; ".join([*named[:_NAMED], *more]))
-        self.notify(told, severity="warning", timeout=_TOLD_UNSAVED_FOR, markup=False)
+        return self.shared.texts.quit_loses.format(what="; ".join([*named[:_NAMED], *more]))
 
     async def on_unmount(self) -> None:
         """Say goodbye to the desk; the screens have kept their drafts by now."""
@@ -346,6 +350,26 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     # Telling the person
 
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """In the place of Textual's toasts, which lie over what is to be read."""
+        kind = NoticeKind.DONE if severity == "information" else NoticeKind.ALERT
+        told = ": ".join(filter(None, (title, message)))
+        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self.shared.notices.tell(kind, Content.from_markup(told).plain if markup else told, seconds)
+
+    def _show_notices(self) -> None:
+        for screen in self.screen_stack:
+            for bar in screen.query(NoticeBar):
+                bar.show_notices()
+
     def _tell_of(self, new: Sequence[Ask]) -> None:
         if self._away is False and self.shared.config.terminal_notify_when == "away":
             return
@@ -372,11 +396,21 @@ class SaysoApp(App[int], inherit_bindings=False):
     async def _follow(self, settled: Ask, done: str) -> None:
         """Say what was done once it is known whether the agent has it; and where that takes longer, when it has."""
         wording, seen = self.shared.wording, await self._delivered(settled, _HANDOVER_SECONDS)
-        self.notify(wording.told(seen, done), markup=False)
+        self._tell_done(seen, wording.told(seen, done))
         if not seen.state.answerable and handover(seen) is Handover.ON_ITS_WAY:
             seen = await self._delivered(seen, _FOLLOWED_SECONDS)
             if handover(seen) in (Handover.RECEIVED, Handover.NO_EFFECT):
-                self.notify(wording.heard(seen), markup=False)
+                self._tell_done(seen, wording.heard(seen))
+
+    def _tell_done(self, ask: Ask, told: str) -> None:
+        """Name the ask where another is open: of that one nothing was done."""
+        from sayso.tui.settling import SettlingScreen
+
+        others = [each for each in self.screen_stack if isinstance(each, SettlingScreen) and each.ask.id != ask.id]
+        if others:
+            told = f"{told} ({one_line(self.shared.wording.headline(ask), 40)})"
+        kind = NoticeKind.ELSEWHERE if others else NoticeKind.DONE
+        self.shared.notices.tell(kind, told, self.NOTIFICATION_TIMEOUT)
 
     async def _delivered(self, settled: Ask, seconds: float) -> Ask:
         """The ask as soon as it is no longer on its way to an agent that waits, or as it is after so many seconds."""

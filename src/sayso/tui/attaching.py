@@ -15,7 +15,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Input
 
@@ -23,9 +22,9 @@ from sayso.asks.model import Ask, Attachment
 from sayso.asks.new_attachments import from_disk
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, Problem, StoreError
 from sayso.text import file_size, one_line
-from sayso.tui.bars import TextLine
+from sayso.tui.bars import Foot, NoticeBar, TextLine
 from sayso.tui.rows import Rows
-from sayso.tui.screen import Trouble
+from sayso.tui.screen import Dialog, Trouble
 from sayso.tui.shared import Shared
 
 _MOST_LOOKED_AT = 20_000
@@ -35,7 +34,7 @@ _MOST_NAMED = 30
 Changed = Callable[[tuple[Attachment, ...]], None]
 
 
-class AttachDialog(ModalScreen[None]):
+class AttachDialog(Dialog[None]):
     """Attaches what is named as soon as it is named; `changed` hears of every change."""
 
     AUTO_FOCUS = ""
@@ -54,6 +53,8 @@ class AttachDialog(ModalScreen[None]):
             yield Input(placeholder=self._shared.texts.attach_hint, id="path", compact=True)
             yield TextLine(id="about")
             yield TextLine(id="confirm")
+        with Foot():
+            yield NoticeBar(self._shared.notices)
 
     def on_mount(self) -> None:
         self.query_one("#title", TextLine).show(Content.styled(self._shared.texts.attach_title, "bold"))

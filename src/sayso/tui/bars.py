@@ -1,17 +1,20 @@
-"""The thin things around a screen: the line at the top, the banner when the store is away, steps, the keys at the
-bottom."""
+"""The thin things around a screen: the line at the top, the banner when the store is away, steps, what is told for
+a moment, and the keys at the bottom."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.style import Style
 from textual.widget import Widget
 
 from sayso.text import one_line
 from sayso.tui.keys import shown_key
+from sayso.tui.notices import NoticeKind, Notices
 from sayso.tui.shared import InboxBoard, Shared
 
 _MOST_LINES = 2
@@ -19,6 +22,10 @@ _MOST_LINES = 2
 _ALWAYS = ("back", "help")
 """The keys that stand at the end, and for which others give way where there is no room for all. On a line too short for
 the first key of all beside them, only the help does."""
+
+
+_STYLES = {**dict.fromkeys(NoticeKind, "$success"), NoticeKind.KEY: "$warning", NoticeKind.ALERT: "bold $warning"}
+_SIGNS = {kind: "-" if style == "$success" else "!" for kind, style in _STYLES.items()}
 
 
 class TextLine(Widget):
@@ -38,6 +45,35 @@ class TextLine(Widget):
 
     def render(self) -> Content:
         return self._content
+
+
+class NoticeBar(TextLine):
+    """What is told for a moment, above the keys. It has room of its own: what it would cover was not seen. A click
+    takes it away."""
+
+    def __init__(self, notices: Notices) -> None:
+        super().__init__(id="notices")
+        self._notices = notices
+        self.show_notices()
+
+    def show_notices(self) -> None:
+        told = self._notices.told
+        self.display = bool(told)
+        lines = [Content.styled(f"{_SIGNS[each.kind]} {each.text}", _STYLES[each.kind]) for each in told]
+        self.show(Content("\n").join(lines))
+
+    def on_click(self) -> None:
+        self._notices.forget(*NoticeKind)
+
+
+class Foot(Vertical):
+    """The lines below a dialog."""
+
+    class Resized(Message):
+        """The dialog has more room or less."""
+
+    def on_resize(self) -> None:
+        self.post_message(self.Resized())
 
 
 class TopBar(Widget):

@@ -308,7 +308,7 @@ class CommandsScreen(SaysoScreen[None]):
         try:
             self.post_message(Read(await self._ask(look)))
         except (StoreError, NotFound) as error:
-            self.warn(self.shared.explained(error))
+            self.alert(self.shared.explained(error))
 
     def action_stop(self) -> None:
         if operation := self._operation:
@@ -327,7 +327,7 @@ class CommandsScreen(SaysoScreen[None]):
         try:
             await self._ask(lambda reader: reader.cancel(operation, by))
         except (StoreError, NotFound) as error:
-            self.warn(texts.not_sent.format(error=self.shared.explained(error)))
+            self.alert(texts.not_sent.format(error=self.shared.explained(error)))
         else:
             self.say(texts.stopping.format(tool=name))
             self._look()

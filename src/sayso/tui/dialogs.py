@@ -16,12 +16,13 @@ from textual.style import Style
 from sayso.asks.model import Ask
 from sayso.config import user_file
 from sayso.text import one_line
-from sayso.tui.bars import KeyBar, TextLine
+from sayso.tui.bars import Foot, KeyBar, NoticeBar, TextLine
 from sayso.tui.field import TextField
 from sayso.tui.keys import shown_key
 from sayso.tui.markdown import Block
+from sayso.tui.notices import NoticeKind
 from sayso.tui.prose import Pane, Prose
-from sayso.tui.screen import SaysoScreen
+from sayso.tui.screen import Dialog, SaysoScreen
 from sayso.tui.shared import Shared
 from sayso.tui.texts import Texts
 
@@ -42,7 +43,7 @@ class DialogReply:
     confirmed: bool
 
 
-class ReasonDialog(ModalScreen[DialogReply]):
+class ReasonDialog(Dialog[DialogReply]):
     """One field, confirmed by the key that is done with a field."""
 
     AUTO_FOCUS = ""
@@ -61,6 +62,8 @@ class ReasonDialog(ModalScreen[DialogReply]):
             yield TextLine(id="about")
             yield TextField(self._shared.keys, id="reason")
             yield TextLine(id="confirm")
+        with Foot():
+            yield NoticeBar(self._shared.notices)
 
     def on_mount(self) -> None:
         self.query_one("#title", TextLine).show(Content.styled(self._title, "bold"))
@@ -76,6 +79,7 @@ class ReasonDialog(ModalScreen[DialogReply]):
     def on_resize(self) -> None:
         self._make_room()
 
+    @on(Foot.Resized)
     def _make_room(self) -> None:
         """What is typed, and how to confirm it, stay on the screen: what is named gives way."""
         grown = max(self.query_one(TextField).outer_size.height - _LEAST_FIELD, 0)
@@ -109,7 +113,7 @@ def _meant(dialog: ModalScreen[Any], shared: Shared) -> bool:
     """Whether the key at work was meant for the dialog; where it was not, say so."""
     meant = shared.reflexes.deliberate()
     if not meant and shared.reflexes.is_news():
-        dialog.notify(shared.texts.too_soon, severity="warning", markup=False)
+        shared.notices.tell(NoticeKind.KEY, shared.texts.too_soon, dialog.app.NOTIFICATION_TIMEOUT)
     return meant
 
 
@@ -161,7 +165,7 @@ async def ask_for_rejection_of_all(screen: SaysoScreen[None], asks: Sequence[Ask
 
 def _rows_to_name(screen: Screen[Any]) -> int:
     """How many lines a dialog over this screen has for what it is about."""
-    height = screen.size.height
+    height = screen.size.height - sum(foot.size.height for foot in screen.query(Foot))
     return max(height - _ROWS_BESIDE_IN_SHORT if height < _HIGH else height * 9 // 10 - _ROWS_BESIDE, 1)
 
 
@@ -188,7 +192,7 @@ async def ask_what_is_unclear(
     return await screen.app.push_screen_wait(dialog)
 
 
-class SureDialog(ModalScreen[bool]):
+class SureDialog(Dialog[bool]):
     """Whether the person means it."""
 
     AUTO_FOCUS = ""
@@ -203,6 +207,8 @@ class SureDialog(ModalScreen[bool]):
             yield TextLine(id="title")
             yield TextLine(id="about")
             yield TextLine(id="confirm")
+        with Foot():
+            yield NoticeBar(self._shared.notices)
 
     def on_mount(self) -> None:
         texts, keys = self._shared.texts, self._shared.keys
@@ -228,7 +234,7 @@ async def ask_whether(screen: SaysoScreen[None], *, title: str, about: str) -> b
     return await screen.app.push_screen_wait(SureDialog(screen.shared, title=title, about=about))
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Every key and what it does, those first that work where it was opened."""
 
     def __init__(self, shared: Shared, first: str) -> None:
@@ -240,7 +246,9 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Pane(id="dialog"):
             yield Prose(id="help")
-        yield KeyBar(self._shared)
+        with Foot():
+            yield NoticeBar(self._shared.notices)
+            yield KeyBar(self._shared)
 
     def on_mount(self) -> None:
         self.query_one("#help", Prose).show(self._blocks())

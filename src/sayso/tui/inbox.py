@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
+from textual import on
 from textual.content import Content
 from textual.events import Key
 
@@ -22,7 +23,7 @@ from sayso.tui.bars import KeyBar
 from sayso.tui.listing import ListingScreen
 from sayso.tui.one_key import is_told_beside, keys_for, shown_keys
 from sayso.tui.outgoing import SECONDS_TO_UNDO, HeldAnswer
-from sayso.tui.prose import Prose
+from sayso.tui.prose import Pane, Prose
 from sayso.tui.reflexes import WORD
 from sayso.tui.screen import LookAgain, Settled, Trouble
 from sayso.tui.shared import Shared, UnsavedDraft
@@ -91,6 +92,13 @@ class InboxScreen(ListingScreen):
         from sayso.tui.action_card import is_whole
 
         return self._fits_beside and is_whole(action_of(item))
+
+    @on(Pane.Turned)
+    def _room_beside_changed(self) -> None:
+        """What stands beside the list has more room or less, because a notice came or went: look again."""
+        if self._readable and not self._shows_whole(self._readable):
+            self._forget_readable()
+        self._preview_soon()
 
     @property
     def _fits_beside(self) -> bool:
@@ -257,7 +265,7 @@ class InboxScreen(ListingScreen):
         going = next(reversed(self.shared.board.outgoing.values()), None)
         if going and self.shared.reflexes.at - self._answered_at < WORD:
             self._take_back(going)
-            self.warn(self.shared.texts.words_came.format(answer=self._told_with_question(going)))
+            self.alert(self.shared.texts.words_came.format(answer=self._told_with_question(going)))
 
     def _take_back(self, going: HeldAnswer) -> None:
         del self.shared.board.outgoing[going.ask.id]
@@ -271,7 +279,7 @@ class InboxScreen(ListingScreen):
         except StoreError:
             board.unsaved[ask.id] = UnsavedDraft(ask=ask, body=body, over=over)
         except NotYours as error:
-            self.warn(self.shared.explained(error))
+            self.alert(self.shared.explained(error))
         if not body:
             board.drafts.discard(ask.id)
 
@@ -283,7 +291,7 @@ class InboxScreen(ListingScreen):
             if not now.state.answerable and ask_id in outgoing:
                 del outgoing[ask_id]
                 self._outgoing_changed()
-                self.warn(self.shared.texts.not_sent.format(error=self.shared.wording.truth(now)))
+                self.alert(self.shared.texts.not_sent.format(error=self.shared.wording.truth(now)))
 
     async def _send(self, going: HeldAnswer) -> None:
         self.shared.board.drafts.add(going.ask.id)  # as which it stays where it cannot be sent
@@ -336,7 +344,7 @@ class InboxScreen(ListingScreen):
     def _decidable(self) -> Ask | None:
         """The permission at the cursor, if the key at work was pressed by somebody who has seen all of it."""
         ask, item = self._readable, self.query_one(AskList).item
-        if ask is None or item is None or item.id != ask.id:
+        if ask is None or item is None or item.id != ask.id or not self._shows_whole(ask):
             return None
         if not self.shared.reflexes.rested():
             self._remind()
@@ -348,7 +356,7 @@ class InboxScreen(ListingScreen):
         came, self._came_by_itself = self._came_by_itself, ""
         unexpected = came == ask.id and self._in_place_of not in self.shared.board.own
         if unexpected:
-            self.not_taken(self.shared.texts.row_changed)
+            self.warn(self.shared.texts.row_changed)
         return unexpected
 
     def _decide(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> None:
@@ -371,9 +379,10 @@ class InboxScreen(ListingScreen):
         try:
             settled = await self.settle(ask, work)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
-            self.warn(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
+            self.alert(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
             self._preview_soon()
             return None
+        self.forget_warning()
         if not settled.state.answerable:
             self.shared.board.settle(ask.id)
         self.board_changed()
@@ -418,7 +427,7 @@ class InboxScreen(ListingScreen):
         except NotYours as error:
             refused.append(error)
         for why in refused:
-            self.warn(texts.not_snoozed.format(error=self.shared.explained(why)))
+            self.alert(texts.not_snoozed.format(error=self.shared.explained(why)))
         self.shared.board.own |= done.keys()
         self._tell_snoozed([each for each in done.values() if each], len(done.keys() & hidden))
         self._mark(set())
@@ -450,7 +459,7 @@ class InboxScreen(ListingScreen):
             try:
                 await self.settle(ask, partial(turned_down, ask=ask, why=said.text, by=self.shared.settler))
             except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
-                self.warn(texts.not_sent.format(error=self.shared.explained(error)))
+                self.alert(texts.not_sent.format(error=self.shared.explained(error)))
             else:
                 self.shared.board.settle(ask.id)
                 done.append(ask)

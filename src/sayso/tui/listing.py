@@ -309,6 +309,7 @@ class ListingScreen(SaysoScreen[None]):
     def moved(self) -> None:
         """The person has gone to another row."""
         self._came_by_itself = ""
+        self.forget_warning()
         self._offer()
         self._preview_soon()
 

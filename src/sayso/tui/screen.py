@@ -8,12 +8,13 @@ from typing import TypeVar
 from textual import on
 from textual.app import ComposeResult
 from textual.message import Message
-from textual.screen import Screen, ScreenResultType
+from textual.screen import ModalScreen, Screen, ScreenResultType
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import StoreError
-from sayso.tui.bars import KeyBar, TextLine, TopBar
+from sayso.tui.bars import Foot, KeyBar, NoticeBar, TextLine, TopBar
+from sayso.tui.notices import NoticeKind
 from sayso.tui.prose import Pane, page
 from sayso.tui.shared import Shared
 
@@ -72,6 +73,21 @@ class Read(Message):
         self.text, self.opened = text, opened
 
 
+_SHARE_OF_A_DIALOG = 0.9
+"""Of the height of a screen, as the styles have it."""
+
+
+class Dialog(ModalScreen[ScreenResultType]):
+    """A box over a screen, and below it lines that take room from it."""
+
+    @on(Foot.Resized)
+    def _leave_room(self) -> None:
+        below = self.query_one(Foot).size.height
+        share = 1 if self.has_class("-short") else _SHARE_OF_A_DIALOG
+        most = int((self.size.height - below) * share)
+        self.query_one("#dialog").styles.max_height = max(most, 1) if below else None
+
+
 class SaysoScreen(Screen[ScreenResultType]):
     """A screen with its keys, a line at the top, the keys at the bottom, and the board between them."""
 
@@ -88,6 +104,7 @@ class SaysoScreen(Screen[ScreenResultType]):
         yield TopBar(self.shared)
         yield TextLine(id="trouble")
         yield from self.body()
+        yield NoticeBar(self.shared.notices)
         yield KeyBar(self.shared)
 
     def body(self) -> ComposeResult:
@@ -202,23 +219,24 @@ class SaysoScreen(Screen[ScreenResultType]):
 
     def _remind(self) -> bool:
         if self.shared.reflexes.is_news():
-            self.not_taken(self.shared.texts.too_soon)
+            self.warn(self.shared.texts.too_soon)
         return False
 
-    def not_taken(self, text: str) -> None:
-        """Say why a key did nothing. Once: of several that did nothing, the last is told of."""
-        self._take_away(self.shared.texts.too_soon, self.shared.texts.row_changed)
-        self.warn(text)
-
     def say(self, text: str) -> None:
-        """A short notice in the corner."""
-        self.notify(text, markup=False)
+        """A short notice of what was done."""
+        self._notice(NoticeKind.DONE, text)
 
     def warn(self, text: str) -> None:
-        self._take_away(text)
-        self.notify(text, severity="warning", markup=False)
+        """Say why a key did nothing, until it would do something."""
+        self._notice(NoticeKind.KEY, text)
 
-    def _take_away(self, *texts: str) -> None:
-        """What is said again does not stand there twice."""
-        for shown in [each for each in self.app._notifications if each.message in texts]:
-            self.app._unnotify(shown, refresh=False)
+    def alert(self, text: str) -> None:
+        """Say what the person must not miss: that something they have decided did not come about."""
+        self._notice(NoticeKind.ALERT, text)
+
+    def _notice(self, kind: NoticeKind, text: str) -> None:
+        self.shared.notices.tell(kind, text, self.app.NOTIFICATION_TIMEOUT)
+
+    def forget_warning(self) -> None:
+        """Things stand differently now: what was said of a key does not hold any more."""
+        self.shared.notices.forget(NoticeKind.KEY)

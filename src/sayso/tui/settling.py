@@ -90,7 +90,7 @@ class SettlingScreen(SaysoScreen[None]):
             return
         except NotYours as error:
             if not self._is_refused:
-                self.warn(self.shared.explained(error))
+                self.alert(self.shared.explained(error))
             return
         self._kept = body
         board.unsaved.pop(ask_id, None)
@@ -109,7 +109,7 @@ class SettlingScreen(SaysoScreen[None]):
         self.draft, self._kept = draft, body
         if self.alive:
             self.draft_has_grown()
-            self.warn(self.shared.texts.draft_grew)
+            self.alert(self.shared.texts.draft_grew)
         await self._save()
 
     def draft_has_grown(self) -> None:
@@ -254,12 +254,13 @@ class SettlingScreen(SaysoScreen[None]):
                 return await self.settle(ask, settle_and_forget)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
             self._is_refused = isinstance(error, NotYours)
-            self.warn(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
+            self.alert(self.shared.texts.not_sent.format(error=self.shared.explained(error)))
             await self._look_again()
             return None
 
     def _part(self, settled: Ask, done: str) -> None:
         self._settled = True
+        self.forget_warning()
         if not settled.state.answerable:
             self.shared.board.settle(self.ask.id)
             self.shared.board.own.add(self.ask.id)

@@ -17,6 +17,7 @@ from sayso.presence import Whereabouts
 from sayso.records import record
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
+from sayso.tui.notices import Notices
 from sayso.tui.outgoing import HeldAnswer
 from sayso.tui.reflexes import Reflexes
 from sayso.tui.texts import Texts, texts_for
@@ -122,7 +123,8 @@ class InboxBoard:
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """Settings, texts, keys, the way to the desk, the board, the keys that are to come and which are meant."""
+    """Settings, texts, keys, the way to the desk, the board, the keys that are to come and which are meant, and what is
+    told for a moment."""
 
     config: Config
     environ: Mapping[str, str]
@@ -135,6 +137,7 @@ class Shared:
     translated: Callable[[str], str] = str
     """What lower layers say, in the person's language."""
     board: InboxBoard = field(default_factory=InboxBoard)
+    notices: Notices = field(default_factory=Notices)
 
     @classmethod
     def build(

@@ -192,10 +192,10 @@ class Step(Vertical):
         self.call_after_refresh(self._look)
 
     def _look(self) -> None:
-        """Note what is in view now. What was jumped over is not."""
+        """Note what is in view now. What was jumped over is not, nor what something lies over."""
         reading, width = self.query_one("#reading"), self.query_one("#question").size.width
         room = reading.scrollable_content_region.height
-        if not (self.is_attached and self.display and width and room > 0) or self.unseen == 0:
+        if not (self.is_attached and self.display and self.screen.is_active and width and room > 0) or self.unseen == 0:
             return
         if self._width not in (0, width):
             self._keep_place(width)
