@@ -11,7 +11,7 @@ from tests.conftest import OpenStore
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Event, Outcome, Settler, State
-from sayso.errors import AlreadySettled, CalledOff, InvalidInput, NotFound
+from sayso.errors import MAX_TEXT, AlreadySettled, CalledOff, InvalidInput, NotFound
 from sayso.records import replace
 from sayso.sent_once import call_off
 
@@ -232,3 +232,22 @@ def test_a_settle_wakes_whoever_listens_to_the_bell(open_shared: OpenStore) -> N
     settling.answer(held.ask.id, BLUE, BEN)
     assert waiting.bell().wait(10)
     assert [ended.id for ended in AskDesk(waiting).ended_waits()] == [held.ask.id]
+
+
+def test_of_several_rejected_together_each_stands_alone(desk: AskDesk) -> None:
+    first, taken, last = (desk.hold(ask(f"Question {number}?")).ask for number in range(3))
+    answered = desk.answer(taken.id, RED, BEN)
+    ended = desk.reject_each([first.id, "none", taken.id, last.id], "not now", ANNA)
+    assert [type(each) for each in ended.values()] == [Ask, NotFound, AlreadySettled, Ask]
+    assert desk.get(taken.id) == answered
+    for each in (first, last):
+        assert ended[each.id] == desk.get(each.id) == replace(desk.get(each.id), state=State.REJECTED)
+        assert desk.get(each.id).outcome == Outcome(reason="not now", person="anna", surface="terminal")
+        assert [event.kind for event in desk.events(each.id)] == ["opened", "rejected"]
+
+
+def test_a_reason_that_no_ask_takes_rejects_none_of_several(desk: AskDesk) -> None:
+    held = [desk.hold(ask(f"Question {number}?")).ask.id for number in range(2)]
+    with pytest.raises(InvalidInput, match="reason"):
+        desk.reject_each(held, "x" * (MAX_TEXT + 1), ANNA)
+    assert {desk.get(each).state for each in held} == {State.PENDING}

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.tui.harness import DROP, Place, select
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
 
+import pytest
+from tests.asks.samples import flood
+from tests.tui.harness import DROP, Person, Place, select, until
+from tests.tui.test_permissions import shell, wanted
+
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Asker, NewAsk, Settler, State
+from sayso.errors import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 BEN = Settler(person="ben", surface="browser")
@@ -121,3 +130,101 @@ async def test_the_reason_and_the_way_out_are_in_view_however_many_are_rejected(
         await anna.type("all of these " * 20)
         await anna.sees("of these", "enter confirms", "esc goes back")
         await anna.press("escape")
+
+
+MANY = 90
+NOISY = Asker(client="noisy", project="/home/anna/api", host="workbench", pid=7, started="1")
+
+
+async def reject_all_of_one(anna: Person) -> None:
+    await anna.sees(f"{MANY} questions")
+    await anna.press("*", "X")
+    await anna.sees(f"Reject these {MANY}?")
+
+
+def before_each_part(monkeypatch: pytest.MonkeyPatch, do: Callable[[int], object]) -> None:
+    """Do this before each part of what is rejected together, in the thread of the desk."""
+    reject_each, parts = AskDesk.reject_each, list[int]()
+
+    def first(desk: AskDesk, *given: Any) -> Any:
+        parts.append(len(parts))
+        do(parts[-1])
+        return reject_each(desk, *given)
+
+    monkeypatch.setattr(AskDesk, "reject_each", first)
+
+
+async def test_whoever_quits_right_after_rejecting_many_has_rejected_all_of_them(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flood(place.store, NOISY, MANY)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(_: int) -> None:
+        begun.set()
+        go_on.wait()
+
+    before_each_part(monkeypatch, wait)
+    async with place.inbox((60, 20)) as anna:
+        await reject_all_of_one(anna)
+        await anna.press("enter")
+        await until(begun.is_set, anna.screen)
+        await anna.sees_not("marked")
+        anna.post("q")
+        await asyncio.to_thread(go_on.set)
+        await until(lambda: not anna.app.is_running, anna.screen)
+        assert anna.app.return_code in (0, None)
+    assert place.desk.inbox() == []
+    assert place.desk.sizes()[State.REJECTED] == MANY
+
+
+async def test_where_the_store_fails_it_is_said_how_many_were_not_rejected_and_these_stay_marked(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flood(place.store, NOISY, MANY)
+
+    def fail(part: int) -> None:
+        if part:
+            raise StoreUnavailable("The disk is away.")
+
+    before_each_part(monkeypatch, fail)
+    async with place.inbox((60, 20)) as anna:
+        await reject_all_of_one(anna)
+        await anna.press("enter")
+        await anna.sees("40 were neither rejected nor denied", "50 rejected.", "40 marked")
+        assert place.desk.sizes()[State.REJECTED] == 50
+        monkeypatch.undo()
+
+
+async def test_many_are_rejected_in_few_transactions_and_permissions_among_them_denied(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flood(place.store, NOISY, MANY)
+    held, parts = wanted(place, shell("make")), list[int]()
+    before_each_part(monkeypatch, parts.append)
+    async with place.inbox() as anna:
+        await anna.press("p", "*", "X")
+        await anna.sees(f"Reject these {MANY + 1}, and deny")
+        await anna.press("enter")
+        await anna.sees(f"{MANY + 1} rejected or denied.", "No questions.")
+    assert len(parts) == 2
+    assert (await place.outcome(held)).state is State.ANSWERED
+
+
+async def test_after_many_are_rejected_the_cursor_is_on_what_comes_next(place: Place) -> None:
+    others = [place.ask(select(f"Other {number}?"), client="calm") for number in range(4)]
+    flood(place.store, NOISY, MANY)
+    async with place.inbox() as anna:
+        await anna.sees(f"{MANY} questions")
+        while f"> {MANY} questions" not in anna.screen() and "[+]" not in cursor_line(anna):
+            await anna.press("down")
+        await anna.press("*", "X", "enter")
+        await anna.sees(f"{MANY} rejected.")
+        assert "Other" in cursor_line(anna)
+        await anna.press("home")
+        await anna.sees("> Other 3?")
+    assert {place.now(held).state for held in others} == {State.PENDING}
+
+
+def cursor_line(anna: Person) -> str:
+    return next((line for line in anna.screen().split("\n") if line.startswith(">")), "")

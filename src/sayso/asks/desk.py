@@ -270,10 +270,22 @@ class AskDesk:
         return self._settle(ask_id, State.ANSWERED, by, outcome)
 
     def reject(self, ask_id: str, reason: str, by: Settler) -> Ask:
-        problems = Problems()
-        check_text(problems, "reason", reason)
-        problems.check()
+        _check_reason(reason)
         return self._settle(ask_id, State.REJECTED, by, lambda *_: Outcome(reason=reason))
+
+    def reject_each(
+        self, ask_ids: Iterable[str], reason: str, by: Settler
+    ) -> dict[str, Ask | AlreadySettled | NotFound]:
+        """Reject all of these that still can be, in one transaction; of the others, why not."""
+        _check_reason(reason)
+
+        def rejected(table: AskTable, ask_id: str) -> Ask | AlreadySettled | NotFound:
+            try:
+                return self._settled(table, ask_id, State.REJECTED, by, lambda *_: Outcome(reason=reason))
+            except (AlreadySettled, NotFound) as error:  # raised before anything of it is written
+                return error
+
+        return self.change(lambda table: {ask_id: rejected(table, ask_id) for ask_id in ask_ids})
 
     def decline(self, ask_id: str, by: Settler) -> Ask:
         return self._settle(ask_id, State.DECLINED, by, lambda *_: Outcome())
@@ -707,13 +719,15 @@ class AskDesk:
         return [rows.read(row) for row in self._store.all(query, **parameters)]
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[AskTable, Ask], Outcome]) -> Ask:
-        def work(table: AskTable) -> Ask:
-            settled = settling.settle(table, ask_id, state, by, lambda ask: outcome(table, ask))
-            sent = settled.outcome.answers if settled.outcome else ()
-            attachments.settled(table.tx, ask_id, by.person, sent, lambda: _draft(table.tx, ask_id, by.person))
-            return settled
+        return self.change(lambda table: self._settled(table, ask_id, state, by, outcome))
 
-        return self.change(work)
+    def _settled(
+        self, table: AskTable, ask_id: str, state: State, by: Settler, outcome: Callable[[AskTable, Ask], Outcome]
+    ) -> Ask:
+        settled = settling.settle(table, ask_id, state, by, lambda ask: outcome(table, ask))
+        sent = settled.outcome.answers if settled.outcome else ()
+        attachments.settled(table.tx, ask_id, by.person, sent, lambda: _draft(table.tx, ask_id, by.person))
+        return settled
 
     def _sessions(self, is_kin: IsKin = nobody) -> AgentSessions:
         bell = self._store.bell()
@@ -724,6 +738,12 @@ class AskDesk:
 
     def _alive(self, processes: Set[str]) -> set[str]:
         return self._store.bell().alive(processes) if processes else set()
+
+
+def _check_reason(reason: str) -> None:
+    problems = Problems()
+    check_text(problems, "reason", reason)
+    problems.check()
 
 
 def _crowd_of(asker: Asker | None) -> dict[str, str | None]:

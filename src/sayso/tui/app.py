@@ -246,7 +246,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         nor kept is named first; who quits once more leaves it behind."""
         inbox, refused = self.screen_stack[0], list[str]()
         if isinstance(inbox, InboxScreen):
-            refused = await inbox.send_outgoing()
+            refused = [*filter(None, [await inbox.end_turning_down()]), *await inbox.send_outgoing()]
         for screen in self.screen_stack:
             if isinstance(screen, SaysoScreen):
                 await screen.save()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
@@ -37,6 +39,12 @@ _SNOOZED_FOR = 3_600_000
 """Milliseconds for which one key puts an ask off."""
 
 
+_TURNED_DOWN_AT_ONCE = 50
+"""So many asks are turned down in one transaction, after which others have their turn."""
+_SAID_AFTER = 1.0
+"""Seconds after which it is said how far that is."""
+
+
 class InboxScreen(ListingScreen):
     """What all of is in view is answered or decided on its row; all is put off or rejected there."""
 
@@ -46,6 +54,8 @@ class InboxScreen(ListingScreen):
         """The permission, or the short question, of which everything is in view: it can be decided here."""
         self._answered_at = float("-inf")
         """When the key came that last answered a row."""
+        self._turning_down: asyncio.Future[str] | None = None
+        """What was confirmed for several asks and goes on being done."""
 
     def board_changed(self) -> None:
         super().board_changed()
@@ -451,23 +461,67 @@ class InboxScreen(ListingScreen):
             self.run_worker(self._reject(ask), group="reject", exclusive=True)
 
     async def _reject_marked(self, asks: Sequence[Ask]) -> None:
-        from sayso.tui.dialogs import ask_for_rejection_of_all, of_kinds
-        from sayso.tui.settling import turned_down
+        from sayso.tui.dialogs import ask_for_rejection_of_all
 
-        said, texts, done = await ask_for_rejection_of_all(self, asks), self.shared.texts, list[Ask]()
-        for ask in asks if said.confirmed else ():
-            try:
-                await self.settle(ask, partial(turned_down, ask=ask, why=said.text, by=self.shared.settler))
-            except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
-                self.alert(texts.not_sent.format(error=self.shared.explained(error)))
-            else:
-                self.shared.board.settle(ask.id)
-                done.append(ask)
-        if done:
-            told = of_kinds(done, texts.rejected_many, texts.denied_many, texts.turned_down_many)
-            self.say(told.format(n=len(done)))
-            self.shared.board.own |= {ask.id for ask in done}
+        said = await ask_for_rejection_of_all(self, asks)
+        if said.confirmed:
+            # Not by this worker: the next key that rejects would end it halfway.
+            self._turning_down = asyncio.ensure_future(self._turn_down(asks, said.text))
+
+    async def _turn_down(self, asks: Sequence[Ask], why: str) -> str:
+        """Say no to all of these, a part of them at a time; what is told if that is not all that was to be done."""
+        from sayso.tui.dialogs import of_kinds
+
+        texts, board, began = self.shared.texts, self.shared.board, time.monotonic()
+        ended, told = dict[str, Ask | SaysoError](), list[str]()
+        self._mark(set())
+        board.under_way |= {ask.id for ask in asks}
+        try:
+            for start in range(0, len(asks), _TURNED_DOWN_AT_ONCE):
+                part = await self._turn_down_at_once(asks[start : start + _TURNED_DOWN_AT_ONCE], why)
+                ended.update(part)
+                board.settle_each(part.keys())
+                board.own |= part.keys()
+                if time.monotonic() - began > _SAID_AFTER:
+                    self.say(texts.turning_down.format(n=len(ended), all=len(asks)))
+                    self.board_changed()
+        except (NotYours, InvalidInput, StoreError) as error:
+            told.append(texts.not_turned_down.format(n=len(asks) - len(ended), error=self.shared.explained(error)))
+        finally:
+            board.under_way -= {ask.id for ask in asks}
+        self._mark({ask.id for ask in asks} - ended.keys())
+        told += self._told_refused([each for each in ended.values() if isinstance(each, SaysoError)])
+        if done := [each for each in ended.values() if isinstance(each, Ask)]:
+            said = of_kinds(done, texts.rejected_many, texts.denied_many, texts.turned_down_many)
+            self.say(said.format(n=len(done)))
+        if told:
+            self.alert("\n".join(told))
+        if self.alive:
             self.board_changed()
+        return "\n".join(told)
+
+    def _told_refused(self, refused: Sequence[SaysoError]) -> list[str]:
+        """How many were settled by others first, and how the first of them was."""
+        if not refused:
+            return []
+        why = self.shared.explained(refused[0])
+        return [
+            self.shared.texts.not_sent.format(error=why)
+            if len(refused) == 1
+            else self.shared.texts.not_turned_down.format(n=len(refused), error=why)
+        ]
+
+    async def _turn_down_at_once(self, asks: Sequence[Ask], why: str) -> Mapping[str, Ask | SaysoError]:
+        from sayso.tui.settling import turned_down_each
+
+        by = self.shared.settler
+        doing = self.shared.link.settle_each(asks, by, lambda desk: turned_down_each(desk, asks, why, by))
+        return await self._told_of_trouble(doing)
+
+    async def end_turning_down(self) -> str:
+        """Wait until what was confirmed is done; what is told if not all of it could be."""
+        doing, self._turning_down = self._turning_down, None
+        return await doing if doing else ""
 
     async def _reject(self, ask: Ask) -> None:
         from sayso.tui.dialogs import ask_for_rejection

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -83,6 +83,19 @@ class Link:
 
             assert self._desks is not None
             refuse_agents_settling(self._desks, ask, settler)
+            return work(desk)
+
+        return await self.do(settle)
+
+    async def settle_each(self, asks: Sequence[Ask], settler: Settler, work: Callable[[AskDesk], T]) -> T:
+        """The same for several. Whether an agent is behind it does not depend on which ask of an asker it is."""
+
+        def settle(desk: AskDesk) -> T:
+            from sayso.agent_guard import refuse_agents_settling
+
+            assert self._desks is not None
+            for ask in {(ask.asker, ask.is_permission): ask for ask in asks}.values():
+                refuse_agents_settling(self._desks, ask, settler)
             return work(desk)
 
         return await self.do(settle)

@@ -153,7 +153,7 @@ class ListingScreen(SaysoScreen[None]):
         """The keys that do something for what is at the cursor now."""
         rows = self.query_one(AskList)
         before = self._on_ask, self._can_fold
-        self._on_ask = rows.ask is not None
+        self._on_ask = rows.ask is not None and rows.ask.id not in self.shared.board.under_way
         self._can_fold = rows.crowd is not None and rows.crowd.id in self._unfolded
         self.tell_keys_otherwise()
         if before != (self._on_ask, self._can_fold):
@@ -223,7 +223,9 @@ class ListingScreen(SaysoScreen[None]):
     def _crowd_to_mark(self) -> Crowd | None:
         """The many asks that the row at the cursor stands for, where no filter says which are meant."""
         item = self.query_one(AskList).item
-        return item if isinstance(item, Crowd) and not self._is_filtered else None
+        if not isinstance(item, Crowd) or self._is_filtered or item.newest.id in self.shared.board.under_way:
+            return None
+        return item
 
     def tick(self) -> None:
         self.query_one(AskList).tick()
@@ -456,7 +458,7 @@ class ListingScreen(SaysoScreen[None]):
         self._mark(self._marked - listed if listed <= self._marked else self._marked | listed)
         rows = {entry.id for entry in self.query_one(AskList).items if isinstance(entry, Ask)}
         if folded := len(self._marked & listed - rows):
-            self.say(self.shared.texts.marked_folded.format(n=len(self._marked), folded=folded))
+            self.warn(self.shared.texts.marked_folded.format(n=len(self._marked), folded=folded))
 
     def _folded_in(self, crowd: Crowd) -> Sequence[Ask]:
         return by_crowd(self._listed).get(crowd.name, [])
@@ -466,6 +468,7 @@ class ListingScreen(SaysoScreen[None]):
         top = self.query_one_optional(TopBar)
         if top is None:
             return  # it was closed while something was done to those that were marked
+        self.forget_warning()
         self.tick()
         top.tell(self.shared.board, self.special())
         self.tell_keys_otherwise()

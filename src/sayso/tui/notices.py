@@ -19,7 +19,7 @@ class NoticeKind(Enum):
 
     DONE = "done"
     KEY = "key"
-    """Why a key did nothing. It goes with the state that it is about."""
+    """Why a key did nothing, or what to mind of what it did. It goes with the state that it is about."""
     ELSEWHERE = "elsewhere"
     """What was done to another ask than the one that is open."""
     ALERT = "alert"

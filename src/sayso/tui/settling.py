@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -281,6 +281,21 @@ class SettlingScreen(SaysoScreen[None]):
 def turned_down(desk: AskDesk, ask: Ask, why: str, by: Settler) -> Ask:
     """A no, with a reason: a permission is denied, everything else rejected."""
     return PermissionDesk(desk).deny(ask.id, by, why) if ask.wanted is not None else desk.reject(ask.id, why, by)
+
+
+def turned_down_each(
+    desk: AskDesk, asks: Sequence[Ask], why: str, by: Settler
+) -> dict[str, Ask | AlreadySettled | NotFound | InvalidInput]:
+    """The same for several at once; of those that could not be, why not."""
+    done: dict[str, Ask | AlreadySettled | NotFound | InvalidInput] = {}
+    done.update(desk.reject_each([ask.id for ask in asks if ask.wanted is None], why, by))
+    for ask in asks:
+        if ask.wanted is not None:
+            try:
+                done[ask.id] = PermissionDesk(desk).deny(ask.id, by, why)
+            except (AlreadySettled, NotFound, InvalidInput) as error:
+                done[ask.id] = error
+    return done
 
 
 def elaboration(ask: Ask, place: int, question: Question, unclear: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,8 @@ class InboxBoard:
     """Answers that are about to be sent and can still be taken back, by ask."""
     settled: set[str] = field(default_factory=set)
     """Asks that were settled here. A look that began before that may still show them."""
+    under_way: set[str] = field(default_factory=set)
+    """Asks that are being turned down just now, several at a time."""
     own: set[str] = field(default_factory=set)
     """Asks that the person has just settled or put off here: another in the place of one of them surprises nobody."""
     _lookalikes: Lookalikes | None = None
@@ -88,12 +90,16 @@ class InboxBoard:
 
     def settle(self, ask_id: str) -> None:
         """An ask was settled here: it is off the board before the next look."""
-        self.settled.add(ask_id)
-        self._keep([ask for ask in self.asks if ask.id != ask_id])
-        self.snoozed = [each for each in self.snoozed if each.ask.id != ask_id]
-        self.drafts.discard(ask_id)
-        self.unsaved.pop(ask_id, None)
-        self.outgoing.pop(ask_id, None)
+        self.settle_each({ask_id})
+
+    def settle_each(self, ask_ids: Set[str]) -> None:
+        self.settled |= ask_ids
+        self._keep([ask for ask in self.asks if ask.id not in ask_ids])
+        self.snoozed = [each for each in self.snoozed if each.ask.id not in ask_ids]
+        self.drafts -= ask_ids
+        for ask_id in ask_ids:
+            self.unsaved.pop(ask_id, None)
+            self.outgoing.pop(ask_id, None)
 
     def saved(self, drafts: Mapping[str, UnsavedDraft]) -> None:
         """These were kept, unless something was entered since."""

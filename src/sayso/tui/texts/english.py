@@ -175,6 +175,8 @@ class Texts:
     rejected_many: str = "{n} rejected."
     denied_many: str = "{n} denied."
     turned_down_many: str = "{n} rejected or denied."
+    turning_down: str = "{n} of {all} done…"
+    not_turned_down: str = "{n} were neither rejected nor denied: {error}"
     asked_back: str = "Handed back with a request to explain."
     handed_over: str = "{client} received it."
     no_effect: str = "It had no effect: {why}."

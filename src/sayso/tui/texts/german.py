@@ -169,6 +169,8 @@ class German(Texts):
     rejected_many = "{n} abgelehnt."
     denied_many = "{n} verweigert."
     turned_down_many = "{n} abgelehnt oder verweigert."
+    turning_down = "{n} von {all} erledigt…"
+    not_turned_down = "{n} wurden weder abgelehnt noch verweigert: {error}"
     asked_back = "Zurückgegeben mit der Bitte um eine Erklärung."
     handed_over = "{client} hat es erhalten."
     no_effect = "Es blieb ohne Wirkung: {why}."
