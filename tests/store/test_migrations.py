@@ -21,7 +21,7 @@ from sayso.clock import now_ms
 from sayso.errors import StoreError, StoreTooNew
 from sayso.permissions.desk import PermissionDesk
 from sayso.store import Store
-from sayso.store.postgres import PostgresStore
+from sayso.store.postgres import PostgresStore, looks_into_json
 from sayso.store.sqlite import SqliteStore
 from sayso.store.store import migrations, newest, queries, schema, statements, tables
 
@@ -214,7 +214,7 @@ def test_every_query_runs_on_a_new_store_of_either_kind(postgres: Server) -> Non
         PostgresStore(address).close()
         with psycopg.connect(address, autocommit=True) as checked:
             for name, query in queries().items():
-                numbered = re.sub(r"(?<!:):([a-z_]+)", _Numbers(), query)
+                numbered = re.sub(r"(?<!:):([a-z_]+)", _Numbers(), looks_into_json(query))
                 checked.execute(f"PREPARE query_{name} AS {numbered}".encode())
 
 

@@ -389,11 +389,15 @@ def _without_secrets(address: str) -> str:
 _JSON = re.compile(r"json_extract\((\w+), '\$\.(\w+)\.(\w+)'\)")
 
 
+def looks_into_json(sql: str) -> str:
+    """A look into JSON as PostgreSQL wants it."""
+    return _JSON.sub(r"CAST(\1 AS JSON) #>> '{\2,\3}'", sql)
+
+
 @cache
 def _in_its_style(query: str) -> bytes:
-    """A named query with `:name` written as psycopg wants it, `%` as itself, and a look into JSON as PostgreSQL wants
-    it."""
-    found = _JSON.sub(r"CAST(\1 AS JSON) #>> '{\2,\3}'", queries()[query])
+    """A named query with `:name` written as psycopg wants it, and `%` as itself."""
+    found = looks_into_json(queries()[query])
     return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", found.replace("%", "%%")).encode()
 
 
