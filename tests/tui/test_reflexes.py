@@ -543,6 +543,7 @@ async def test_what_changes_behind_a_dialog_does_not_hold_up_what_is_confirmed_i
         await anna.press("x")
         await anna.sees("Deny this permission?")
         behind = anna.app.screen_stack[1].query_one(Step)
+        anna.ticks.wait(1.0)
         behind.unseen = 0
         behind.post_message(Step.Looked())
         await anna.pilot.pause()
@@ -564,3 +565,94 @@ async def test_what_has_changed_behind_a_dialog_is_new_when_the_dialog_is_gone(p
         await anna.press("y")
         await place.outcome(held)
         assert verdict(place, held).allowed
+
+
+async def type_at_a_pace(anna: Person, keys: Sequence[str], seconds: float = 0.2) -> None:
+    """Words, letter by letter, each drawn before the next comes."""
+    await anna.press_after(2.0, keys[0])
+    for key in keys[1:]:
+        await anna.press_after(seconds, key)
+
+
+LONG = "\n".join(f"echo {number}" for number in range(40))
+MEANT_FOR_ELSEWHERE = ["yes", "yes, explain it", "no way", "explain", "xerox", "you like notes", "also do it", "really"]
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.6])
+@pytest.mark.parametrize("words", MEANT_FOR_ELSEWHERE)
+async def test_words_meant_for_elsewhere_end_no_permission_and_leave_nothing_behind(
+    place: Place, words: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.tui.answer.edit_exactly", lambda *given: given[2])
+    held = wanted(place, shell(LONG))
+    async with place.inbox((60, 20)) as anna:
+        await anna.open()
+        if words.startswith("n"):
+            await anna.press("y")  # a `n` that comes by itself is meant, and denies it
+            await anna.press_after(0.2, words[0])
+            await type_on(anna, words[1:], seconds)
+        else:
+            await type_at_a_pace(anna, words, seconds)
+        await anna.press_after(seconds, "enter")
+        assert place.now(held).state is State.PENDING
+        for _ in range(5):
+            if len(anna.app.screen_stack) == 1:
+                break
+            await anna.press("escape")
+    assert place.now(held).state is State.PENDING
+    assert "explain" not in place.desk.draft(held.ask.id, "anna").replace("unclear", "")
+
+
+async def type_on(anna: Person, keys: Sequence[str], seconds: float) -> None:
+    for key in keys:
+        await anna.press_after(seconds, key)
+
+
+async def test_the_dialog_that_asks_to_explain_a_permission_says_that_it_denies_it(place: Place) -> None:
+    held = wanted(place, shell("make"))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("e")
+        await anna.sees("Deny this, and ask the agent to explain?", "This denies the permission.")
+        await anna.type("which one?")
+        await anna.press("enter")
+        ended = await place.outcome(held)
+    assert ended.outcome is not None
+    assert "which one?" in ended.outcome.reason
+
+
+async def test_enter_confirms_no_dialog_in_one_go_with_the_key_that_opened_it(place: Place) -> None:
+    held = place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.open()
+        await type_at_a_pace(anna, ["x", *"erox", "enter"])
+        await anna.sees("Not taken:", "Reject this question?")
+        assert place.now(held).state is State.PENDING
+        await anna.press("enter")
+        ended = await place.outcome(held)
+    assert ended.outcome is not None
+    assert ended.outcome.reason == "erox"
+
+
+async def test_what_was_typed_into_a_dialog_in_one_go_with_the_key_that_opened_it_is_no_draft(place: Place) -> None:
+    held = place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.open()
+        await type_at_a_pace(anna, ["e", *"xplain", "escape"])
+        await anna.sees_not("Ask the agent to explain")
+        await anna.press("e")
+        await anna.type("Which table?")
+        await anna.press("escape", "escape")
+    draft = place.desk.draft(held.ask.id, "anna")
+    assert "Which table?" in draft
+    assert "xplain" not in draft
+
+
+async def test_a_key_that_was_not_taken_counts_when_it_is_pressed_again(place: Place) -> None:
+    held = wanted(place, shell("make"))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press_after(0.3, "y")
+        await anna.sees("Not taken:")
+        await anna.press_after(0.8, "y")
+        assert (await place.outcome(held)).state is State.ANSWERED

@@ -357,11 +357,17 @@ class AnswerScreen(SettlingScreen):
         narrowing = self.focused is not None and self.focused.id == "narrow"
         self.query_one(KeyBar).lead([("enter", self.shared.texts.to_options)] if narrowing else [])
 
+    def _is_amid_words(self) -> bool:
+        """Whether a key that would open something at a permission was one of words that were meant for elsewhere."""
+        return self.ask.is_permission and not self.meant()
+
     def action_other(self) -> None:
-        self.step.own_words()
+        if not self._is_amid_words():
+            self.step.own_words()
 
     def action_note(self) -> None:
-        self.step.note()
+        if not self._is_amid_words():
+            self.step.note()
 
     def action_attach(self) -> None:
         """Have a picture or a file go with the answer, or one that goes no longer."""
@@ -432,31 +438,36 @@ class AnswerScreen(SettlingScreen):
     # Deciding about a permission
 
     def action_allow(self) -> None:
-        """Allow what is shown, as far as was marked. Words that were written are words of a no."""
+        """Allow what is shown, as far as was marked. Words that were written are words of a no. Where it cannot be
+        allowed, the key may be the first of words that were meant for elsewhere."""
+        if why_not := self._allow_or_why_not():
+            self.shared.reflexes.refuse()
+            self.warn(why_not)
+
+    def _allow_or_why_not(self) -> str:
         question, texts, deny = self.ask.questions[0], self.shared.texts, self.shared.keys.shown("deny")
         said = self.draft.of(question)
         if self._finding_out:
-            self.warn(texts.like_coming)
-        elif not self._may_be_allowed:
-            self.warn(texts.read_first.format(what=self._unread()))
-        elif not self.meant():
-            return
-        elif said.text.strip() or said.note.strip():
-            self.warn(texts.words_are_a_no.format(deny=deny))
-        elif any(chosen in DENYING for chosen in said.chosen):
-            self.warn(texts.no_is_marked.format(deny=deny))
-        elif self._waits_for_edit:
-            self.warn(
-                texts.edit_begun.format(edit=self.shared.keys.shown("edit"), undo=self.shared.keys.shown("unedit"))
-            )
-        elif self._like and said.chosen:
-            self.warn(texts.like_or_mark.format(undo=self.shared.keys.shown("unedit")))
-        elif self._like:
+            return texts.like_coming
+        if not self._may_be_allowed:
+            return texts.read_first.format(what=self._unread())
+        if not self.meant():
+            return ""
+        if said.text.strip() or said.note.strip():
+            return texts.words_are_a_no.format(deny=deny)
+        if any(chosen in DENYING for chosen in said.chosen):
+            return texts.no_is_marked.format(deny=deny)
+        if self._waits_for_edit:
+            return texts.edit_begun.format(edit=self.shared.keys.shown("edit"), undo=self.shared.keys.shown("unedit"))
+        if self._like and said.chosen:
+            return texts.like_or_mark.format(undo=self.shared.keys.shown("unedit"))
+        if self._like:
             self._allow_like(self._like)
         elif self.ask.wanted is None:
             self._decide(question, drafts.decide(question, said, ALLOWING))
         else:
             self.run_worker(self.allow(_marked_scope(said), self._edited), group="settle")
+        return ""
 
     @property
     def _has_agreed(self) -> bool:
@@ -482,6 +493,8 @@ class AnswerScreen(SettlingScreen):
 
     def action_edit(self) -> None:
         """Change what would be done in the person's own editor; then all of it is shown as edited. Or the rule."""
+        if self._is_amid_words():
+            return
         action = action_of(self.ask)
         assert action is not None
         if self._like:
@@ -514,6 +527,8 @@ class AnswerScreen(SettlingScreen):
         """Propose a rule for what is like this, or another one."""
         from sayso.tui.like_card import another_rule
 
+        if self._is_amid_words():
+            return
         if self.draft.edit is not None:
             keys = self.shared.keys
             self.warn(self.shared.texts.edit_begun.format(edit=keys.shown("edit"), undo=keys.shown("unedit")))

@@ -54,6 +54,7 @@ class ReasonDialog(Dialog[DialogReply]):
         super().__init__()
         self._shared, self._typed = shared, typed
         self._title, self._about, self._hint, self._text = title, about, hint, text
+        self._opened_in = shared.reflexes.run
         shared.keys.bind(self, "dialog")
 
     def compose(self) -> ComposeResult:
@@ -97,21 +98,29 @@ class ReasonDialog(Dialog[DialogReply]):
 
     @on(TextField.Changed)
     def _note(self) -> None:
-        self._typed(self.query_one(TextField).text)
+        if not self._came_amid_typing:
+            self._typed(self.query_one(TextField).text)
         self.call_after_refresh(self._make_room)
 
     @on(TextField.Done)
     def action_confirm(self) -> None:
-        if _meant(self, self._shared):
+        if _meant(self, self._shared, self._opened_in):
             self.dismiss(DialogReply(text=self.query_one(TextField).text.strip(), confirmed=True))
 
     def action_back(self) -> None:
-        self.dismiss(DialogReply(text=self.query_one(TextField).text, confirmed=False))
+        text = self._text if self._came_amid_typing else self.query_one(TextField).text
+        self.dismiss(DialogReply(text=text, confirmed=False))
+
+    @property
+    def _came_amid_typing(self) -> bool:
+        """Whether nobody has paused since the key that opened it: what is typed may be meant for elsewhere."""
+        return self._shared.reflexes.run == self._opened_in
 
 
-def _meant(dialog: ModalScreen[Any], shared: Shared) -> bool:
-    """Whether the key at work was meant for the dialog; where it was not, say so."""
-    meant = shared.reflexes.deliberate()
+def _meant(dialog: ModalScreen[Any], shared: Shared, opened_in: int) -> bool:
+    """Whether the key at work was meant for the dialog, which it is not in one go with the key that opened it; where it
+    was not, say so."""
+    meant = shared.reflexes.deliberate() and shared.reflexes.run != opened_in
     if not meant and shared.reflexes.is_news():
         shared.notices.tell(NoticeKind.KEY, shared.texts.too_soon, dialog.app.NOTIFICATION_TIMEOUT)
     return meant
@@ -177,14 +186,14 @@ def _on_one_line(screen: Screen[Any], text: str) -> str:
 
 
 async def ask_what_is_unclear(
-    screen: SaysoScreen[None], place: int, begun: str, typed: Callable[[str], object]
+    screen: SaysoScreen[None], ask: Ask, place: int, begun: str, typed: Callable[[str], object]
 ) -> DialogReply:
     """What the agent should explain about one question; `typed` hears of each word. To be awaited in a worker."""
     texts = screen.shared.texts
     dialog = ReasonDialog(
         screen.shared,
-        title=texts.elaborate_title.format(n=place + 1),
-        about=texts.elaborate_about,
+        title=texts.deny_to_explain if ask.is_permission else texts.elaborate_title.format(n=place + 1),
+        about=texts.deny_to_explain_about if ask.is_permission else texts.elaborate_about,
         hint=texts.elaborate_hint,
         text=begun,
         typed=typed,
@@ -200,6 +209,7 @@ class SureDialog(Dialog[bool]):
     def __init__(self, shared: Shared, *, title: str, about: str) -> None:
         super().__init__()
         self._shared, self._title, self._about = shared, title, about
+        self._opened_in = shared.reflexes.run
         shared.keys.bind(self, "sure")
 
     def compose(self) -> ComposeResult:
@@ -222,7 +232,7 @@ class SureDialog(Dialog[bool]):
         self._shared.reflexes.present(self, 0)
 
     def action_confirm(self) -> None:
-        if _meant(self, self._shared):
+        if _meant(self, self._shared, self._opened_in):
             self.dismiss(True)
 
     def action_back(self) -> None:

@@ -188,6 +188,7 @@ class InboxScreen(ListingScreen):
                 return
         if self.query_one(AskList).has_focus and (why_not := self._why_not_by(event)):
             event.stop()
+            self.shared.reflexes.refuse()
             self.warn(why_not)
 
     def _why_not_by(self, key: Key) -> str:
@@ -463,6 +464,8 @@ class InboxScreen(ListingScreen):
     async def _reject_marked(self, asks: Sequence[Ask]) -> None:
         from sayso.tui.dialogs import ask_for_rejection_of_all
 
+        if not await self.opens_dialog():
+            return
         said = await ask_for_rejection_of_all(self, asks)
         if said.confirmed:
             # Not by this worker: the next key that rejects would end it halfway.
@@ -527,6 +530,8 @@ class InboxScreen(ListingScreen):
         from sayso.tui.dialogs import ask_for_rejection
         from sayso.tui.settling import turned_down
 
+        if not await self.opens_dialog():
+            return
         said = await ask_for_rejection(self, ask, "")
         if said.confirmed:
             await self._turn_now(ask, lambda desk: turned_down(desk, ask, said.text, self.shared.settler), "rejected")

@@ -38,6 +38,10 @@ class Reflexes:
         self._last, self._at, self._held, self._crowded = "", float("-inf"), False, False
         self._idle = self._in_words = False
         """Whether the last key was a letter that does nothing here, and the one at work came right after it."""
+        self._refused = ""
+        """The last key, where it was not taken."""
+        self._run = 0
+        """Counts the runs of keys: between those of one there is no pause in which somebody reads."""
         self._told = (0, float("-inf"))
         """About which card the person was last told that a key was not taken, and when."""
         self._echo: Callable[[], bool] = lambda: False
@@ -103,8 +107,14 @@ class Reflexes:
         since = at - self._at
         self._held = name == self._last and since < REST
         self._crowded = since < _BURST or (following is not None and following - at < _BURST)
-        self._in_words, self._idle = self._idle and since < WORD, False
-        self._last, self._at = name, at
+        self._in_words, self._idle = self._idle and since < WORD and name != self._refused, False
+        self._run += since >= REST
+        self._last, self._at, self._refused = name, at, ""
+
+    @property
+    def run(self) -> int:
+        """Which run of keys the one at work belongs to."""
+        return self._run
 
     @property
     def at(self) -> float:
@@ -114,6 +124,10 @@ class Reflexes:
     def did_nothing(self) -> None:
         """What is at work is a letter that means nothing here, as those of words do that were meant for elsewhere."""
         self._idle = True
+
+    def refuse(self) -> None:
+        """What is at work is not taken: it may be the first letter of words. The same key once more is not the next."""
+        self._idle, self._refused = True, self._last
 
     def seen(self) -> bool:
         """Whether what is at work was pressed with the card in view."""
@@ -127,6 +141,7 @@ class Reflexes:
     def deliberate(self) -> bool:
         """Whether it was also pressed for this alone: not held since something else, nor one of a burst, nor the end of
         words that do nothing here."""
+        self._idle = self._idle or self._in_words  # they go on
         return self.seen() and not self._held and not self._crowded and not self._in_words
 
     @property

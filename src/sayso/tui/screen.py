@@ -146,6 +146,7 @@ class SaysoScreen(Screen[ScreenResultType]):
     def on_screen_suspend(self) -> None:
         """Under a dialog, keys that do not work now would stand below those that do."""
         self.query_one(KeyBar).visible = False
+        self.forget_warning()
 
     def show_whether_empty(self, empty: bool) -> None:
         if empty != self.has_class("-empty"):
@@ -213,11 +214,18 @@ class SaysoScreen(Screen[ScreenResultType]):
         """The same, once it is known what else came with it."""
         return await self.shared.reflexes.alone() or self._remind()
 
+    async def opens_dialog(self) -> bool:
+        """Whether the key at work was meant to open a dialog: words that were meant for elsewhere must not, for those
+        after it would go into its field, and be confirmed there."""
+        with self.shared.typing.held():
+            return self.meant() and await self.meant_alone()
+
     def seen(self) -> bool:
         """Whether it came when all of that could be read, which is enough for what can be taken back at once."""
         return self.shared.reflexes.seen() or self._remind()
 
     def _remind(self) -> bool:
+        self.shared.reflexes.refuse()
         if self.shared.reflexes.is_news():
             self.warn(self.shared.texts.too_soon)
         return False

@@ -201,6 +201,8 @@ class SettlingScreen(SaysoScreen[None]):
 
     async def reject(self) -> None:
         """Say no to all of it, with a reason if there is one."""
+        if not await self.opens_dialog():
+            return
         ask, said = self.ask, await ask_for_rejection(self, self.ask, self.draft.reason, self._note_reason)
         self._note_reason(said.text)
         if said.confirmed:
@@ -214,7 +216,9 @@ class SettlingScreen(SaysoScreen[None]):
 
     async def elaborate(self, place: int, question: Question) -> None:
         """Hand the ask back to the agent: it should explain one question and ask again."""
-        ask, said = self.ask, await ask_what_is_unclear(self, place, self.draft.unclear, self._note_unclear)
+        if not await self.opens_dialog():
+            return
+        ask, said = self.ask, await ask_what_is_unclear(self, self.ask, place, self.draft.unclear, self._note_unclear)
         self._note_unclear(said.text)
         if said.confirmed:
             reason = elaboration(ask, place, question, said.text)

@@ -284,6 +284,8 @@ class Texts:
     elaborate_title: str = "Ask the agent to explain question {n}"
     elaborate_hint: str = "What is unclear? You can leave this empty."
     elaborate_about: str = "This ends the question; the agent can ask again, better."
+    deny_to_explain: str = "Deny this, and ask the agent to explain?"
+    deny_to_explain_about: str = "This denies the permission. The agent is told what is unclear, and can ask again."
     confirm: str = "{key} confirms"
     go_back: str = "{key} goes back"
     quit_loses: str = (

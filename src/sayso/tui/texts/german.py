@@ -277,6 +277,10 @@ class German(Texts):
     elaborate_title = "Den Agenten bitten, Frage {n} zu erklären"
     elaborate_hint = "Was ist unklar? Sie können dies leer lassen."
     elaborate_about = "Das beendet die Frage; der Agent kann besser noch einmal fragen."
+    deny_to_explain = "Das verweigern und den Agenten um eine Erklärung bitten?"
+    deny_to_explain_about = (
+        "Damit ist die Erlaubnis verweigert. Der Agent erfährt, was unklar ist, und kann noch einmal fragen."
+    )
     confirm = "{key} bestätigt"
     go_back = "{key} geht zurück"
     quit_loses = (
