@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.tui.harness import NAME, Place, select
 
-from sayso.tui.programs import editor, pager
+from sayso.tui.programs import editor, pager, told_of_utf_8
 
 pytestmark = pytest.mark.anyio
 
@@ -27,6 +27,22 @@ def test_without_a_choice_a_common_program_is_used() -> None:
     assert editor({}).words[0] in ("nano", "vim", "vi")
     assert pager({}).words[0] in ("less", "more")
     assert pager({"PAGER": "most -s"}).words == ["most", "-s"]
+
+
+@pytest.mark.parametrize(
+    ("command", "environ", "told"),
+    [
+        (["less"], {"LC_ALL": "C"}, {"LESSCHARSET": "utf-8"}),
+        (["/usr/bin/less", "-R"], {}, {"LESSCHARSET": "utf-8"}),
+        (["less"], {"LESSCHARSET": "latin1"}, {}),
+        (["less"], {"LESSCHARDEF": "8bcccbcc18b95.b"}, {}),
+        (["most"], {}, {}),
+    ],
+)
+def test_less_is_told_that_a_text_is_utf_8_where_the_person_says_nothing_else(
+    command: list[str], environ: dict[str, str], told: dict[str, str]
+) -> None:
+    assert told_of_utf_8(command, environ) == told
 
 
 async def test_copying_puts_question_and_draft_on_the_clipboard(place: Place) -> None:

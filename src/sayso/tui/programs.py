@@ -90,11 +90,18 @@ def read(app: App[Any], command: Sequence[str], text: str) -> int:
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8")
-        return _lend_terminal(app, [*command, str(file)])
+        return _lend_terminal(app, [*command, str(file)], {**os.environ, **told_of_utf_8(command, os.environ)})
 
 
-def _lend_terminal(app: App[Any], command: Sequence[str]) -> int:
-    """Give the terminal to a program until it ends; its exit code."""
+def told_of_utf_8(command: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
+    """What tells `less` how a text is written: it takes it for a binary file in a locale that says nothing of it."""
+    is_less = bool(command) and Path(command[0]).name == "less"
+    is_told = any(environ.get(name) for name in ("LESSCHARSET", "LESSCHARDEF"))
+    return {"LESSCHARSET": "utf-8"} if is_less and not is_told else {}
+
+
+def _lend_terminal(app: App[Any], command: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
+    """Give the terminal to a program until it ends; its exit code. Without an environment, it has ours."""
     program = shutil.which(command[0])
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
@@ -106,7 +113,7 @@ def _lend_terminal(app: App[Any], command: Sequence[str]) -> int:
         with app.suspend():
             # Nothing may be raised in here: Textual would not take the terminal back.
             try:
-                code = subprocess.run([program, *command[1:]], check=False).returncode
+                code = subprocess.run([program, *command[1:]], check=False, env=environ).returncode
             except OSError as error:
                 failed = error
     except SuspendNotSupported as error:
