@@ -162,3 +162,33 @@ async def test_an_ask_whose_texts_were_not_kept_is_still_told_of(place: Place) -
     async with place.inbox() as anna:
         await anna.press("h")
         await anna.sees("The texts were not kept.", "answered by ben in the browser")
+
+
+async def test_the_outcomes_that_the_history_is_filtered_by_tell_an_allow_from_a_deny(place: Place) -> None:
+    for command, decide in (("rm -rf one", "allow"), ("rm -rf two", "deny")):
+        wanted = approve.Permission(tool="Bash", given={"command": command})
+        held, desk = place.desk.hold(permission_ask(wanted, Asker(client="claude"))), PermissionDesk(place.desk)
+        if decide == "allow":
+            desk.allow(held.ask.id, held.ask.digest, BEN)
+        else:
+            desk.deny(held.ask.id, BEN)
+    answered = place.ask(NAME)
+    place.desk.answer(answered.ask.id, [Answer(question="name", text="Ada")], BEN)
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.press("h")
+        await anna.sees("rm -rf one", "rm -rf two", "What should the service")
+        shown = {
+            "answered": ["What should the service"],
+            "rejected": [],
+            "allowed": ["rm -rf one"],
+            "denied": ["rm -rf two"],
+        }
+        for outcome, found in shown.items():
+            await anna.press("f")
+            await anna.sees(f"History · {outcome}")
+            wanted_now = set(found)
+            await until(lambda wanted_now=wanted_now: _found(anna.screen()) == wanted_now, anna.screen)  # type: ignore[misc]
+
+
+def _found(screen: str) -> set[str]:
+    return {text for text in ("rm -rf one", "rm -rf two", "What should the service") if text in screen}

@@ -14,6 +14,7 @@ from sayso.asks.crowds import Entry
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, State
 from sayso.errors import StoreError
+from sayso.permissions.verdict import Decision, verdict_of
 from sayso.tui.asklist import AskList
 from sayso.tui.bars import TextLine
 from sayso.tui.markdown import Block
@@ -28,7 +29,18 @@ _MOST_PAGES = 20
 """Pages looked through at one go for asks of the wanted outcome."""
 _SEARCH_AFTER = 0.2
 _READ_AFTER = 0.05
-_OUTCOMES = (None, *(state for state in State if state is not State.PENDING))
+_FIRST_OUTCOMES: tuple[State | Decision, ...] = (State.ANSWERED, State.REJECTED, Decision.ALLOWED, Decision.DENIED)
+_OUTCOMES: Sequence[State | Decision | None] = (
+    None,
+    *_FIRST_OUTCOMES,
+    *(end for end in (*State, *Decision) if end not in _FIRST_OUTCOMES and end is not State.PENDING),
+)
+"""What `f` goes through: those first that are looked for most. A permission is allowed or denied, never answered."""
+
+
+def _end(ask: Ask) -> State | Decision:
+    verdict = verdict_of(ask)
+    return verdict.decision if verdict else ask.state
 
 
 class HistoryScreen(SaysoScreen[None]):
@@ -41,7 +53,7 @@ class HistoryScreen(SaysoScreen[None]):
         self._asks: list[Ask] = []
         self._more: Ask | None = None
         self._project: str | None = None
-        self._outcome: State | None = None
+        self._outcome: State | Decision | None = None
         self._looked = False
         self._looking: Timer | None = None
         self._reading: Timer | None = None
@@ -68,7 +80,7 @@ class HistoryScreen(SaysoScreen[None]):
 
     def special(self) -> str:
         texts = self.shared.texts
-        outcome = self.shared.wording.state(self._outcome) if self._outcome else ""
+        outcome = self.shared.wording.end(self._outcome) if self._outcome else ""
         project = texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project else ""
         return " · ".join(part for part in (super().special(), texts.history_title, project, outcome) if part)
 
@@ -105,7 +117,7 @@ class HistoryScreen(SaysoScreen[None]):
         search, project = self._words, self._project
         for _ in range(_MOST_PAGES + least // _PAGE):
             page = desk.history(project=project, search=search, before=after, most=_PAGE)
-            found += [ask for ask in page if self._outcome in (None, ask.state)]
+            found += [ask for ask in page if self._outcome in (None, _end(ask))]
             after = page[-1] if len(page) == _PAGE else None
             if after is None or len(found) >= least:
                 break

@@ -21,6 +21,7 @@ from sayso.tui.texts import Texts
 
 if TYPE_CHECKING:
     from sayso.operations.operation import Operation
+    from sayso.permissions.verdict import Decision
 
 NAME_WIDTH = 40
 """The most characters of a client's, project's or host's name."""
@@ -166,20 +167,25 @@ class Wording:
 
     def ending(self, ask: Ask) -> str:
         """How it ended: a permission was allowed or denied, everything else is in its state."""
-        from sayso.permissions.verdict import Decision, verdict_of  # only once the history is read
+        from sayso.permissions.verdict import verdict_of  # only once the history is read
 
         verdict = verdict_of(ask)
-        if verdict is None:
-            return self.state(ask.state)
-        if verdict.allowed and verdict.edited:
+        if verdict and verdict.allowed and verdict.edited:
             return self.texts.permission_edited
+        return self.end(verdict.decision if verdict else ask.state)
+
+    def end(self, how: State | Decision) -> str:
+        from sayso.permissions.verdict import Decision
+
+        if isinstance(how, State):
+            return self.state(how)
         return {
             Decision.ALLOWED: self.texts.permission_allowed,
             Decision.DENIED: self.texts.permission_denied,
             Decision.UNDECIDED: self.texts.permission_undecided,
             Decision.ELSEWHERE: self.texts.permission_elsewhere,
             Decision.NOT_DONE: self.texts.permission_not_done,
-        }[verdict.decision]
+        }[how]
 
     def told(self, settled: Ask, done: str) -> str:
         """What was done, and whether the agent hears of it: `sent`, `rejected` and the like, said for the person."""
