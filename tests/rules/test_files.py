@@ -58,6 +58,7 @@ def test_the_strictest_wins_whichever_level_it_is_in(config: Config) -> None:
         ("[a" + ' . "a\\"b"' * 3_000 + "]", "parts"),
         ("[[rule]]\ndeny = " + str(['Bash(a* "b")'] * 40_000), "patterns"),
         ("[[rule]]\ndeny = ['a']\n" * 40_000, "patterns"),
+        ("[[rule]]\ndeny = " + str(["Bash(a " + "*b" * 500 + ")"] * 900), "100,000 letters"),
         ("[[rule]]\ndeny = ['Bash(a *)']\nnot_match = " + str(["Bash(b)"] * 40_000), "examples"),
         ("[[rule]]\ndeny = ['Bash(a *)']\nnot_match = ['Bash(" + "eval " * 3_000 + ")']", "characters"),
         ("[[rule]]\ndeny = [\n" + "'((',\n" * 900 + "]\n" + "# x\n" * 200_000, "cannot be understood"),
@@ -77,6 +78,27 @@ def test_a_projects_file_that_would_take_long_is_no_longer_read_than_others(
     assert [effect(book, config, tool) for tool in "ab"] == ["ask", "deny"]
     assert time.process_time() - begun < 10
     assert said in " ".join(fault.text for fault in book.faults)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("Bash(echo " + "*a" * 40 + "*b{})", "Bash(echo " + "a" * 19_000 + ")"),
+        ("Bash(echo " + "*a" * 40 + "*b{})", "Bash(echo x)"),
+        ("Read(" + "*a" * 40 + "*b{})", "Read(" + "a" * 250 + ")"),
+        ("Read(" + "**a" * 16 + "*b{})", "Read(" + "a" * 4_000 + ")"),
+        ("Read(" + "**/a*a*/" * 5 + "b{})", "Read(" + "aa/" * 1_300 + "a)"),
+        ("Read(" + "**/a*/" * 10 + "b{})", "Bash(cat x)"),
+        ("mcp__a__" + "*a" * 40 + "*b{}", "mcp__a__" + "a" * 4_000),
+    ],
+)
+def test_a_projects_patterns_of_many_stars_keep_nobody_waiting(config: Config, pattern: str, meant: str) -> None:
+    """A gate is a process of its own for each prompt, and reads all of them anew."""
+    theirs = [pattern.format(number) for number in range(900)]
+    config.rules_of(config.project).write_text(f"[[rule]]\ndeny = {theirs}")
+    begun = time.process_time()
+    assert effect(RuleFiles(config).book(config.project), config, meant) == "ask"
+    assert time.process_time() - begun < 2
 
 
 @pytest.mark.finding("F-20")

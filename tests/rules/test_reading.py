@@ -756,6 +756,46 @@ def test_an_example_is_spelt_as_the_pattern_that_means_it(meant: str) -> None:
     assert (faults(rule), effect(rule, meant)) == ([], "allow")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "words", "is_meant"),
+    [
+        ("a*git push", "aGITgit push", True),
+        ("*git push", "gitgit push", True),
+        ("a*b*c", "abc", True),
+        ("a*b*c", "acb", False),
+        ("a*ab", "ab", False),
+        ("a *b", "a b", True),
+        ("a **", "a", False),
+        ("a*", "A-B", True),
+        ("a b*", "A  bx", True),
+        ("a b*", "A Bx", False),
+    ],
+)
+def test_stars_of_a_command_stand_for_anything(pattern: str, words: str, is_meant: bool) -> None:
+    assert effect(f"[[rule]]\ndeny = ['Bash({pattern})']", f"Bash({words})") == ("deny" if is_meant else "ask")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "is_meant"),
+    [
+        ("src/**/*.py", "src/a.py", True),
+        ("src/**/*.py", "src/a/b/c.py", True),
+        ("src/**/*.py", "src/a/b/c.pyc", False),
+        ("src/*/a", "src/b/c/a", False),
+        ("src/a?c", "src/a/c", False),
+        ("src/a?c", "src/ABC", True),
+        ("**/a/**/b", "x/a/b", True),
+        ("**/a/**/b", "x/a/y/a/z/b/below", True),
+        ("**/a/**/b", "xa/b", False),
+        ("/**a/b", "xa/b", True),
+        ("src/**", "src", True),
+        ("a*b", "x/aab/y", True),
+    ],
+)
+def test_stars_of_a_path_stand_for_what_the_documents_say(pattern: str, path: str, is_meant: bool) -> None:
+    assert effect(f"[[rule]]\ndeny = ['Read({pattern})']", f"Read({path})") == ("deny" if is_meant else "ask")
+
+
 def test_an_exception_belongs_to_its_rule_alone() -> None:
     rules = '[[rule]]\nask = ["Bash(git *)"]\nexcept = ["Bash(git status *)"]\n[[rule]]\nallow = ["Bash(git *)"]'
     assert effect(rules, "Bash(git status)") == "allow"

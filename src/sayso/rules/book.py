@@ -6,7 +6,6 @@ The strictest that matches wins, whatever file it is in: deny, then ask, then al
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -15,9 +14,9 @@ from sayso.records import record, replace
 from sayso.rules.levels import RuleLevel
 from sayso.rules.pattern import About, Pattern
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
+from sayso.rules.starred import Paths
 from sayso.rules.use import Command, ToolUse, UsedPath
 
-_ANYWHERE = "(?:.*/)?"
 _WHEREVER = (RuleLevel.MACHINE, RuleLevel.PERSON)
 """Whose rules are about whichever project."""
 _LISTING = frozenset(("Glob", "LS"))
@@ -92,7 +91,7 @@ class _Index:
     def __init__(self) -> None:
         self.named: dict[str, list[_Entry]] = {}
         self.paths: dict[str, list[_Entry]] = {}
-        self.any_path: dict[str, re.Pattern[str]] = {}
+        self.any_path: dict[str, Paths] = {}
         self.starred: list[_Entry] = []
         self.programs: dict[tuple[str, str], list[_Entry]] = {}
 
@@ -107,10 +106,14 @@ class _Index:
         else:
             self.named.setdefault(pattern.name, []).append(entry)
 
-    def _any_path(self, name: str) -> re.Pattern[str]:
+    def _about_paths(self, name: str, ways: Iterable[str]) -> Iterator[_Entry]:
+        entries = self.paths.get(name)
+        if not entries:
+            return
         if name not in self.any_path:
-            self.any_path[name] = _any_of(self.paths.get(name, ()))
-        return self.any_path[name]
+            self.any_path[name] = _any_of(entries)
+        found = {number for way in ways for number in self.any_path[name].fitting(way)}
+        yield from (entries[number] for number in sorted(found))
 
     def candidates(self, use: ToolUse, names: Iterable[str], commands: Iterable[Command]) -> list[_Entry]:
         """Those that may be about it, in the order in which they were written."""
@@ -119,9 +122,8 @@ class _Index:
         programs = {"", *(words[0].split()[0].lower() for words in commands if words and words[0].split())}
         found = [entry for name in names for entry in self.named.get(name, ())]
         found += [entry for name in names for program in programs for entry in self.programs.get((name, program), ())]
-        for name in names if ways else ():
-            if any(map(self._any_path(name).match, ways)):
-                found += [entry for entry in self.paths[name] if any(map(entry.pattern.may_mean.match, ways))]
+        for name in names:
+            found += self._about_paths(name, ways)
         if use.possible:
             found += self._about_possible(use)
         return sorted((*found, *self.starred), key=lambda entry: entry.place)
@@ -129,19 +131,13 @@ class _Index:
     def _about_possible(self, use: ToolUse) -> Iterator[_Entry]:
         """Those about files that may be read or changed, by whatever name of a tool they are meant."""
         ways = [way for path in use.possible for way in (path.named, path.real) if way]
-        for name, entries in self.paths.items():
-            if any(map(self._any_path(name).match, ways)):
-                yield from (each for each in entries if any(map(each.pattern.may_mean.match, ways)))
+        for name in self.paths:
+            yield from self._about_paths(name, ways)
 
 
-def _any_of(entries: Iterable[_Entry]) -> re.Pattern[str]:
-    """Matches whatever path one of them can be about: one look for however many there are."""
-    told = dict.fromkeys(entry.pattern.path_expression for entry in entries)
-    begins = [text.removeprefix(_ANYWHERE) for text in told if text.startswith(_ANYWHERE)]
-    others = [text for text in told if not text.startswith(_ANYWHERE)]
-    wherever = [f"{_ANYWHERE}(?:{'|'.join(begins)})"] if begins else []
-    whole = "|".join((*wherever, *others)) or "(?!)"
-    return re.compile(rf"(?:{whole})(?:/.*)?\Z", re.DOTALL | re.IGNORECASE)
+def _any_of(entries: Iterable[_Entry]) -> Paths:
+    """What each of them can be about, and what is below: one look for however many there are."""
+    return Paths((entry.pattern.wherever for entry in entries), below=True, in_any_case=True)
 
 
 class RuleBook:
@@ -246,10 +242,10 @@ class RuleBook:
 
     def _may_guard(self, path: UsedPath) -> bool:
         """Whether any of the guarding patterns can be about the path: one look for however many there are."""
-        return any(self._guarded.match(way) for way in (path.named, path.real) if way)
+        return any(self._guarded.fits(way) for way in (path.named, path.real) if way)
 
     @cached_property
-    def _guarded(self) -> re.Pattern[str]:
+    def _guarded(self) -> Paths:
         return _any_of(self._guarding)
 
     def _allowing(self, use: ToolUse, where: Circumstances) -> Ruling:

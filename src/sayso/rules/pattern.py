@@ -7,13 +7,13 @@ Each can be held against a use in two ways. `covers` is for allowing: it is cert
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from sayso.records import record
 from sayso.rules.risky_options import risky_options
+from sayso.rules.starred import Line, Paths, Piece, Star, line, pieces_of_path
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.text import closest
 
@@ -106,7 +106,8 @@ class Pattern:
         """Whether exactly this command is meant, with every option that matters named."""
         if self.about is not About.WORDS:
             return self.about is About.NOTHING
-        fits = self._exact.fullmatch(BETWEEN.join(words)) is not None
+        whole = BETWEEN.join(words)
+        fits = any(each.fits(whole) for each in self._exact)
         return fits and all(option in self._named_words for option in risky_options(words))
 
     def concerns(self, use: ToolUse) -> bool:
@@ -127,7 +128,7 @@ class Pattern:
                 return any(self.concerns_command(words) for words in use.forms)
 
     def concerns_command(self, words: Command) -> bool:
-        return any(map(self._loose.fullmatch, _as_lines(words)))
+        return any(each.fits(whole) for each in self._loose for whole in _as_lines(words))
 
     def concerns_path(self, path: UsedPath) -> bool:
         """Whether this path, or a folder that it is in, may be meant, with or without links."""
@@ -136,7 +137,7 @@ class Pattern:
         seen = [found for way in ways for top in tops if (found := self._seen(way, top))]
         # A name without a folder is meant wherever it is.
         names = [] if self._is_absolute or self._is_anchored else [way.rpartition("/")[2] for way in ways]
-        return any(self._path_below.fullmatch(each) for each in (*seen, *names))
+        return any(self._path_below.fits(each) for each in (*seen, *names))
 
     def may_be_below(self, folder: UsedPath) -> bool:
         """Whether what is meant may lie in a folder, as far as that can be told without a look into it."""
@@ -158,17 +159,13 @@ class Pattern:
         return tuple(takewhile(lambda part: not set(part) & set("*?"), _parts_of(spec)))
 
     @property
-    def path_expression(self) -> str:
-        """Matches, from the root or from anywhere in it, every path that may be meant, and perhaps others."""
-        own = self._path_text.removesuffix("/.*")
-        return own if self._is_absolute else f"(?:.*/)?{own.removeprefix('(?:.*/)?')}"
-
-    @cached_property
-    def may_mean(self) -> re.Pattern[str]:
-        return re.compile(rf"{self.path_expression}(?:/.*)?\Z", re.DOTALL | re.IGNORECASE)
+    def wherever(self) -> tuple[Piece, ...]:
+        """Of every path that may be meant, and perhaps of others, from the root or from anywhere in it."""
+        own = self._path_or_folder
+        return own if self._is_absolute or own[:1] == (Star.FOLDERS,) else (Star.FOLDERS, *own)
 
     def is_of(self, names: frozenset[str]) -> bool:
-        return self.name in names or ("*" in self.name and any(map(self._named.fullmatch, names)))
+        return self.name in names or ("*" in self.name and any(map(self._named.fits, names)))
 
     def _is_surely_of(self, names: frozenset[str]) -> bool:
         """The same, where a name can be read in one way only: `mcp__a__b__c` may be of a server `a` or of `a__b`."""
@@ -179,7 +176,7 @@ class Pattern:
 
     def covers_path(self, path: UsedPath) -> bool:
         seen = self._seen(path.real, path.project) if path.real else None
-        if not seen or not self._path.fullmatch(seen):
+        if not seen or not self._path.fits(seen):
             return False
         return not path.is_whole_folder or self.spec.endswith("**")
 
@@ -205,36 +202,47 @@ class Pattern:
         return frozenset(_unquoted(word) for word in _WORD.findall(self.spec) if not _has_star(word))
 
     @cached_property
-    def _named(self) -> re.Pattern[str]:
-        return re.compile(_in_turn(_STAR if part == "*" else re.escape(part) for part in re.split(r"(\*)", self.name)))
+    def _named(self) -> Line:
+        parts = re.split(r"(\*)", self.name)
+        return line((Star.ANYTHING if part == "*" else part, False) for part in parts)
 
     @cached_property
-    def _exact(self) -> re.Pattern[str]:
+    def _exact(self) -> tuple[Line, ...]:
         return _command(self.spec, BETWEEN)
 
     @cached_property
-    def _loose(self) -> re.Pattern[str]:
+    def _loose(self) -> tuple[Line, ...]:
         # A disk that does not tell letters by their case finds the same program.
         return _command(self.spec, " ", loosely=True)
 
     @cached_property
-    def _path(self) -> re.Pattern[str]:
-        return re.compile(self._path_text, re.DOTALL)
+    def _path(self) -> Paths:
+        return Paths([self._path_pieces], below=False, in_any_case=False)
 
     @cached_property
-    def _path_below(self) -> re.Pattern[str]:
-        return re.compile(f"{self._path_text.removesuffix('/.*')}(?:/.*)?", re.DOTALL | re.IGNORECASE)
+    def _path_below(self) -> Paths:
+        return Paths([self._path_or_folder], below=True, in_any_case=True)
+
+    @property
+    def _path_or_folder(self) -> tuple[Piece, ...]:
+        """Without what says that all below it is meant."""
+        *before, last = self._path_pieces
+        ends = before and isinstance(before[-1], str) and before[-1].endswith("/") and last is Star.ANYTHING
+        if not ends:
+            return (*before, last)
+        *before, folder = before
+        return (*before, *filter(None, [str(folder)[:-1]]))
 
     @cached_property
-    def _path_text(self) -> str:
+    def _path_pieces(self) -> tuple[Piece, ...]:
         import os.path
 
         spec = self.spec
         if spec.startswith("~/"):
-            return _path_expression(os.path.realpath(os.path.expanduser("~")) + spec[1:])
+            return pieces_of_path(os.path.realpath(os.path.expanduser("~")) + spec[1:])
         spec = spec[1:] if spec.startswith("//") else spec.removeprefix("./").removeprefix("/")
-        anywhere = "" if self._is_absolute or self._is_anchored else "(?:.*/)?"
-        return anywhere + _path_expression(spec)
+        anywhere = () if self._is_absolute or self._is_anchored else (Star.FOLDERS,)
+        return (*anywhere, *pieces_of_path(spec))
 
     @staticmethod
     def _domain(domain: str, wanted: str) -> bool:
@@ -323,59 +331,28 @@ def _as_lines(words: Command) -> frozenset[str]:
     return frozenset({line, _BLANKS.sub(" ", line)})
 
 
-def _command(spec: str, between: str, *, loosely: bool = False) -> re.Pattern[str]:
+def _command(spec: str, between: str, *, loosely: bool = False) -> tuple[Line, ...]:
     """` *` at the end is for any further words, or none. Loosely, one blank is as good as several, and the program may
     be in letters of another case."""
     words = _words(spec)
-    rest = f"(?:{re.escape(between)}.*)?" if len(words) > 1 and words[-1] == "*" else ""
-    told, last = list[str](), ""
-    for place, word in enumerate(words[:-1] if rest else words):
+    has_rest = len(words) > 1 and words[-1] == "*"
+    told, last = list[tuple[Piece, bool]](), ""
+    for place, word in enumerate(words[:-1] if has_rest else words):
         for text in (*([between] if place else []), *_starred_word(word)):
             if text is None:
-                told.append(_STAR)
+                told.append((Star.ANYTHING, False))
                 last = ""
                 continue
             if loosely:
                 text = _BLANKS.sub(" ", text)
                 text = text.removeprefix(" ") if last == " " else text
             last = text[-1:] or last
-            told.append(f"(?i:{re.escape(text)})" if loosely and not place else re.escape(text))
-    return re.compile(_in_turn(told) + rest, re.DOTALL)
+            told.append((text, loosely and not place))
+    lines = (told, [*told, (between, False), (Star.ANYTHING, False)]) if has_rest else (told,)
+    return tuple(map(line, lines))
 
 
 _BLANKS = re.compile(r"\s+")
-_STAR, _WITHIN, _FOLDERS = ".*", "[^/]*", "(?:.*/)?"
-"""Anything; anything within a folder; any folders, or none."""
-
-
-def _in_turn(pieces: Iterable[str]) -> str:
-    """An expression for texts with stars between them that takes no longer the more stars it has: whoever wrote a
-    repository writes rules too. A text that another star follows is taken where it comes first, and nowhere else: what
-    fits after it at a later place fits after the first one as well."""
-    groups: list[tuple[str, list[str]]] = [("", [])]
-    """Each star that leads through folders, and what follows it up to the next one."""
-    for piece in filter(None, pieces):
-        if piece not in (_STAR, _FOLDERS):
-            groups[-1][1].append(piece)
-        elif groups[-1][0] and not groups[-1][1]:
-            groups[-1] = (_STAR if _STAR in (piece, groups[-1][0]) else piece, [])
-        else:
-            groups.append((piece, []))
-    *earlier, (star, texts) = groups
-    lazy = {"": "", _STAR: ".*?", _FOLDERS: "(?:.*?/)??"}
-    begins = (f"(?>{lazy[before]}{_in_folder(found)})" for before, found in earlier if found)
-    return f"{''.join(begins)}{star}{_in_folder(texts, at_the_end=True)}"
-
-
-def _in_folder(pieces: Iterable[str], *, at_the_end: bool = False) -> str:
-    """The same for what has stars within a folder only."""
-    texts = [""]
-    for piece in pieces:
-        texts = [*texts, ""] if piece == _WITHIN else [*texts[:-1], texts[-1] + piece]
-    first, *others = texts
-    last = f"{_WITHIN}{others.pop()}" if others and at_the_end else ""
-    return first + "".join(f"(?>[^/]*?{text})" for text in others if text) + last
-
 
 _PIECE = re.compile(
     r"""(?P<star>\*)|"(?P<double>[^"]*)"|'(?P<single>[^']*)'|\\(?P<escaped>.)|(?P<other>.)""", re.DOTALL
@@ -400,14 +377,3 @@ def _unquoted(word: str) -> str:
         piece["double"] or piece["single"] or piece["escaped"] or piece["other"] or ""
         for piece in _PIECE.finditer(word)
     )
-
-
-_PARTS = re.compile(r"((?:^|(?<=/))\*\*/|/\*\*$|\*\*|\*|\?)")
-
-
-def _path_expression(spec: str) -> str:
-    """`*` and `?` stay within a folder, `**` does not. What ends with `/**` ends with `/.*`."""
-    parts = _PARTS.split(spec)
-    below = "/.*" if parts[-2:-1] == ["/**"] else ""
-    known = {"**/": _FOLDERS, "**": _STAR, "*": _WITHIN, "?": "[^/]"}
-    return _in_turn(known.get(part) or re.escape(part) for part in (parts[:-2] if below else parts)) + below

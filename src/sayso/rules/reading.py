@@ -31,6 +31,7 @@ _ONLY_ASKING = ("approvers", "need", "not_asker", "timeout", "escalate")
 _TOP = ("groups", "rule")
 RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _MOST_PATTERNS, _MOST_EXAMPLES, _LONGEST_EXAMPLE = 1_000, 200, 2_000
+_MOST_LETTERS = 100_000
 """Of a project's file, which anybody may have written: it is read before an action, and nobody should wait for it."""
 _MOST_FAULTS = 50
 _EXAMPLE_FOLDER = "/project"
@@ -110,8 +111,11 @@ def _beyond_limits(rules: list[Mapping[str, Any]]) -> str:
         return [each for rule in rules for key in keys if isinstance(rule.get(key), list) for each in rule[key]]
 
     examples = given("match", "not_match")
-    if len(given(*Effect, "except")) > _MOST_PATTERNS or len(examples) > _MOST_EXAMPLES or len(rules) > _MOST_PATTERNS:
+    patterns = given(*Effect, "except")
+    if len(patterns) > _MOST_PATTERNS or len(examples) > _MOST_EXAMPLES or len(rules) > _MOST_PATTERNS:
         return f"it has more than {_MOST_PATTERNS:,} patterns or {_MOST_EXAMPLES} examples. Leave some out."
+    if sum(len(each) for each in patterns if isinstance(each, str)) > _MOST_LETTERS:
+        return f"its patterns have more than {_MOST_LETTERS:,} letters. Leave some out."
     if any(isinstance(each, str) and len(each) > _LONGEST_EXAMPLE for each in examples):
         return f"an example has more than {_LONGEST_EXAMPLE:,} characters. Give a shorter one."
     return ""
