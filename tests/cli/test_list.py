@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
 from tests.cli.pseudo_terminal import Terminal
+from tests.cli.test_log import decide
 
-from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question
+from sayso.asks.model import SAY_SO, Answer, Asker, Kind, NewAsk, Question
+from sayso.process_table import started
+from sayso.processes import this_host
+
+LONG = "npm run a-script-with-a-long-name -- --with many --options"
 
 
 def test_an_open_ask_is_a_row_with_short_id_status_client_project_and_question(home: Home) -> None:
@@ -317,6 +323,55 @@ def test_a_watched_list_has_its_terminal_tell_of_what_is_new(home: Home) -> None
     assert "]9;" not in before
     assert "Which <U+001B>]52;c;x<U+0007> one?" in told
     assert "Was it there" not in terminal.screen
+
+
+@pytest.mark.parametrize(
+    ("words", "header"),
+    [("history", "ID ENDED OUTCOME QUESTION AND ANSWER"), ("log", "ID WHEN VERDICT ACTION"), ("agents", "AGENT DOING")],
+)
+@pytest.mark.parametrize("columns", [40, 60])
+def test_every_table_keeps_to_a_narrow_terminal_and_is_whole_for_a_program(
+    home: Home, words: str, header: str, columns: int
+) -> None:
+    about = "Which database shall the shop use from now on, and which one shall the accounts use?"
+    (home.folder / "a-folder-with-a-long-name").mkdir()
+    us = {"host": this_host(), "pid": os.getpid(), "started": started(os.getpid())}
+    here = Asker(
+        client="a-client-with-a-long-name",
+        project=str(home.folder / "a-folder-with-a-long-name"),
+        session="a-session",
+        branch="a-branch",
+        **us,  # type: ignore[arg-type]
+    )
+    ended = home.leave(choice(about), asker=here)
+    with home.desk() as desk:
+        desk.answer(ended.id, [Answer(question="1", chosen=("1",))], SOMEONE)
+        desk.hold(NewAsk(tool="t", questions=(choice(about),), asker=here))
+        decide(home, LONG, because="no")
+        with Terminal(home, words, columns=columns) as terminal:
+            assert terminal.end() == 0
+            lines = terminal.screen.splitlines()
+        piped = home.run(words).out
+    assert max(map(len, lines)) <= columns
+    if columns == 60:
+        assert " ".join(lines[0].split()) == header
+    assert len(piped.splitlines()[1]) > 60
+    assert "accounts use?" in piped or LONG in piped
+
+
+def test_no_word_and_no_command_is_broken_where_the_terminal_is_narrow(home: Home) -> None:
+    about = "Shall the ledger of the accounts be kept in one file, or in one for each month of the year?"
+    ask = home.leave(choice(about, "In one file for all of the months and years that are to come"))
+    for words in (["list"], ["show", ask.id], ["history"], ["answer", "abc", "x"]):
+        with Terminal(home, *words, columns=40) as terminal:
+            terminal.end()
+            lines = terminal.screen.splitlines()
+        assert max(len(line) for line in lines if not line.startswith("  Call")) <= 40, lines
+        if words[0] == "show":
+            shown = [line.strip() for line in lines]
+            assert " ".join(shown[shown.index("1. Shall the ledger of the accounts be") :][:3]) == f"1. {about}"
+            assert f"Answer it: sayso answer {ask.id[:8]}" in shown
+            assert f"Turn it down: sayso reject {ask.id[:8]}" in shown
 
 
 def test_a_narrow_terminal_keeps_the_question_and_leaves_columns_out(home: Home) -> None:

@@ -18,6 +18,8 @@ from sayso.roster import AgentAtWork, find_agent, of_agent
 from sayso.text import age, iso_time, one_line
 
 HEADER = ("AGENT", "SINCE", "CLIENT", "PROJECT", "BRANCH", "DOING")
+_MAY_MISS = (4, 1, 2, 3)
+"""The columns that a narrow terminal does without, in this order: branch, since when, client, project."""
 MOST = 20
 """What is shown of an agent's past."""
 
@@ -45,7 +47,7 @@ def command(name: str | None, as_json: bool) -> None:
         elif as_json:
             put_json([_data(desks, agent) for agent in agents])
         elif agents:
-            put(table(HEADER, [_row(desks, agent) for agent in agents]))
+            put(table(HEADER, [_row(desks, agent) for agent in agents], may_miss=_MAY_MISS))
             say("\n" + tr("What one of them asked and ran: sayso agents {name}", name=agents[0].name))
         else:
             say(tr("No agent is at work. It is listed once it has asked, run or wanted something."))
@@ -97,7 +99,7 @@ def _show(desks: Desks, agent: AgentAtWork, as_json: bool) -> None:
         }
         put_json(_data(desks, agent) | past)
         return
-    put(table(HEADER, [_row(desks, agent)]))
+    put(table(HEADER, [_row(desks, agent)], may_miss=_MAY_MISS))
     sections = {
         tr("It asks"): [(ask.id[:8], translated(status(ask)), headline(ask)) for ask in agent.asks],
         tr("It runs"): [_command_row(desks, each) for each in agent.commands],

@@ -16,6 +16,8 @@ from sayso.desks import open_desks
 from sayso.text import age, one_line
 
 HEADER = ("ID", "ENDED", "OUTCOME", "CLIENT", "PROJECT", "QUESTION AND ANSWER")
+_MAY_MISS = (4, 3, 2)
+"""The columns that a narrow terminal does without, in this order: project, client, outcome."""
 
 
 @declared.reader()
@@ -42,7 +44,7 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
 
         put_json([ask_data(ask) for ask in asks])
     elif asks:
-        put(table(HEADER, [_row(ask) for ask in asks]))
+        put(table(HEADER, [_row(ask) for ask in asks], may_miss=_MAY_MISS))
     elif search or project:
         say(tr("No finished ask matches."))
     else:

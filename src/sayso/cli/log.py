@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import click
 
 HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
+_MAY_MISS = (3, 4, 1)
+"""The columns that a narrow terminal does without, in this order: how it ran, by whom, when."""
 COLOURS = {LogKind.ALLOWED: "green", LogKind.DENIED: "red"}
 _OTHERS = "yellow"
 _RULES = (LogKind.RULE_ADDED, LogKind.RULE_ENDED)
@@ -80,7 +82,7 @@ def command(since: str, project: Path | None, denied: bool, limit: int, as_json:
     if as_json:
         put_json([outcome_data(outcome) for outcome in reversed(found)])
     elif found:
-        put(table(HEADER, [_row(outcome) for outcome in reversed(found)]))
+        put(table(HEADER, [_row(outcome) for outcome in reversed(found)], may_miss=_MAY_MISS))
         say("\n" + tr("See one whole: sayso log show {id}", id=found[0].entry.event.ask[:8]))
     elif since or project or denied:
         say(tr("Nothing in the log matches."))

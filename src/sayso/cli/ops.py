@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import click
 
 HEADER = ("ID", "AGE", "STATE", "TOOL", "CLIENT", "PROJECT", "COMMAND")
+_MAY_MISS = (5, 4, 3, 1)
+"""The columns that a narrow terminal does without, in this order: project, client, tool, age."""
 SHOWN_BYTES = 8192
 _MOST_FOUND = 1_000
 """Lines that match, of each stream of a command."""
@@ -96,7 +98,8 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
 
             put_json([data(reader.report(operation, SHOWN_BYTES)) for operation in shown])
         elif shown:
-            put(table(HEADER, [_row(operation, reader.words(operation)) for operation in shown]))
+            rows = [_row(operation, reader.words(operation)) for operation in shown]
+            put(table(HEADER, rows, may_miss=_MAY_MISS))
             if waiting := [operation for operation in shown if operation.awaits_say_so]:
                 say(f"\n{_how_to_allow(waiting[0])}")
             see = tr("See one: sayso ops show {id}", id=shown[0].id[:8])

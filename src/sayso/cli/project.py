@@ -146,7 +146,7 @@ def show(as_json: bool) -> None:
         )
     elif projects:
         rows = [(*_row(project), str(at_work.count(project.id)), str(project.directory)) for project in projects]
-        put(table(("ID", "NAME", "USER", "AGENT", "ASKS", "AT WORK", "DIRECTORY"), rows))
+        put(table(("ID", "NAME", "USER", "AGENT", "ASKS", "AT WORK", "DIRECTORY"), rows, may_miss=(4, 2, 5, 3)))
         for one in (each for project in projects for each in worktrees[project.id]):
             told = mark("There is a worktree of a conversation, {branch}, in {folder}.")
             say(tr(told, branch=spelt_out(one["branch"]), folder=one["directory"]))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sayso.permissions.session_rules import SessionRule
 
 HEADER = ("RULE", "DECIDED", "PLACE", "ABOUT")
+_MAY_MISS = (1, 2)
+"""The columns that a narrow terminal does without, in this order: how often it decided, where it is written."""
 EXIT_CODES = {Effect.ALLOW: 0, Effect.ASK: 10, Effect.DENY: 11}
 COLOURS = {Effect.ALLOW: "green", Effect.ASK: "yellow", Effect.DENY: "red"}
 EXAMPLE = """[[rule]]
@@ -72,7 +74,7 @@ def command(as_json: bool) -> None:
     rows = [_row(rule, counts, config) for file in book.files for rule in file.rules]
     rows += [_session_row(rule, counts) for rule in given]
     if rows:
-        put(table(HEADER, rows))
+        put(table(HEADER, rows, may_miss=_MAY_MISS))
         say("\n" + tr("DECIDED counts the last 30 days. Try an action: sayso rules check 'Bash(git push)'"))
     if given:
         say(tr("A rule of a session ends with it, or now: sayso rules end {id}", id=given[0].id[:8]))

@@ -7,7 +7,7 @@ from sayso.cli import declared
 from sayso.cli.asks_in_words import described, event_line
 from sayso.cli.program import settings
 from sayso.cli.shared import complete_id, say_what_only_shows
-from sayso.cli.terminal import bold, put, put_json, say
+from sayso.cli.terminal import bold, flowing, put, put_json, say
 from sayso.cli.texts import tr
 from sayso.clock import now_ms
 from sayso.desks import open_desks
@@ -58,14 +58,15 @@ def command(ask_id: str, with_events: bool, as_json: bool, save: str | None) -> 
 
 
 def _put_readable(ask: Ask, events: list[Event], back: int | None) -> None:
-    put(described(ask))
+    # What is to be allowed stands in a block of its own, where nothing is moved.
+    put(flowing(described(ask)) if ask.wanted is None else described(ask))
     if back is not None:
         from sayso.moments import local, told
 
         when = told(local(back), local(now_ms()))
         put(tr("You have snoozed it until {when}. Put it back: sayso snooze {id} --end", when=when, id=ask.id[:8]))
     if events:
-        put("\n".join(["", bold(tr("Events")), *(f"  {event_line(event)}" for event in events)]))
+        put(flowing("\n".join(["", bold(tr("Events")), *(f"  {event_line(event)}" for event in events)])))
     if ask.state.answerable and ask.wanted is not None:
         say(tr("\nAllow it: sayso allow {id}    Deny it: sayso deny {id}", id=ask.id[:8]))
     elif ask.state.answerable:

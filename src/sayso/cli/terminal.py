@@ -25,10 +25,16 @@ _YES_OR_NO = {"de": {"ja": True, "nein": False}}
 _MARK = "    │ "
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _COLOURS = {"red": 31, "green": 32, "yellow": 33}
-_START = re.compile(r"\s*(?:\d\. )?")
+_START = re.compile(r"(?:\x1b\[[0-9;]*m)*\s*(?:\d+[.)] |\S+ {2,}(?=\S))?")
+_WORD = re.compile(r"(\s*)((?<=: )\S*\b(?:sayso|auq) .+?(?=\s{4}|$)|`[^`]+`\S*|\S+)")
+"""A word, or a command that is to be typed, and the gap before it."""
+_WIDE_GAP = 4
+"""Spaces that keep two things apart on a line, which is where it ends first."""
 _ROWS_BESIDE_A_PAGE = 3
 _LEAST_LAST = 24
 """Columns that the last cell of a row needs to be known by."""
+_LEAST_CELL = 10
+"""Columns that any other cell keeps: ids are shorter."""
 _TAB = 8
 """The most columns that a tab takes."""
 _ROWS_BESIDE_A_CODE = 8
@@ -41,8 +47,8 @@ def put(text: str = "") -> None:
 
 
 def say(text: str = "") -> None:
-    """Talk: to stderr."""
-    _write(sys.stderr, text)
+    """Talk: to stderr. In a terminal its lines end between words."""
+    _write(sys.stderr, flowing(text, sys.stderr) if sys.stderr else text)
 
 
 def put_lines(text: str) -> None:
@@ -128,7 +134,7 @@ def draw_link(link: str) -> None:
 
 def flowing(text: str, stream: TextIO | Any = None) -> str:
     """The text in lines that end between words, as wide as the terminal it is shown in: that of stdout, or of this
-    stream. No word is broken."""
+    stream. No word is broken, nor a command that fits on a line."""
     width = _columns(stream)
     if width is None:
         return text
@@ -136,11 +142,28 @@ def flowing(text: str, stream: TextIO | Any = None) -> str:
 
 
 def _filled(line: str, width: int) -> str:
-    start = _START.match(line)
-    indent = " " * (start.end() if start else 0)
-    import textwrap
+    if cells(line) <= width:
+        return line
+    found = _START.match(line)
+    start = found[0] if found else ""
+    indent, lines, is_first = " " * cells(start), [start], True
+    for gap, word in _words(line[len(start) :], width - cells(start)):
+        if is_first or (len(gap) < _WIDE_GAP and cells(lines[-1]) + len(gap) + cells(word) <= width):
+            lines[-1] += gap + word
+        else:
+            lines.append(indent + word)
+        is_first = False
+    return "\n".join(lines)
 
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+def _words(text: str, width: int) -> Iterator[tuple[str, str]]:
+    for gap, word in _WORD.findall(text):
+        if cells(word) <= width:
+            yield gap, word
+        else:
+            first, *others = word.split(" ")
+            yield gap, first
+            yield from ((" ", other) for other in others)
 
 
 def flowing_beside(start: int, text: str) -> str:
@@ -266,16 +289,19 @@ def confirmed(question: str) -> bool:
 
 
 def table(header: Cells, rows: Sequence[Cells], may_miss: Sequence[int] = ()) -> str:
-    """Columns side by side. In a terminal the last one is cut so that a row stays a line; in a narrow one, the columns
-    that may be missed are left out first, one after the other."""
+    """Columns side by side. In a terminal a row stays a line: where it is too narrow, the columns that may be missed
+    are left out, one after the other; then the widest are cut, as far as the last one needs it; and that is cut."""
     lines = [[tr(name) if name else "" for name in header], *rows]
     for missed in range(len(may_miss) + 1):
         kept = [[cell for place, cell in enumerate(line) if place not in may_miss[:missed]] for line in lines]
         widths = [max(map(cells, column)) for column in zip(*kept, strict=True)]
         left = _room(widths)
-        if left is None or left >= _LEAST_LAST:
+        if left is None or left >= min(widths[-1], _LEAST_LAST):
             break
-    room = None if left is None else max(left, 20)
+    while left is not None and left < min(widths[-1], _LEAST_LAST) and max(widths[:-1], default=0) > _LEAST_CELL:
+        widths[widths.index(max(widths[:-1]))] -= 1
+        left += 1
+    room = None if left is None else max(left, 1)
     first, *others = [_row(line, widths, room) for line in kept]
     return "\n".join([dim(first), *others])
 
@@ -311,6 +337,8 @@ def wrapped(text: str, width: int) -> list[str]:
 
 def _row(row: Cells, widths: Sequence[int], room: int | None) -> str:
     *padded, last = row
+    if room is not None:
+        padded = [cut(text, width) for text, width in zip(padded, widths, strict=False)]
     start = "".join(text + " " * (width - cells(text) + 2) for text, width in zip(padded, widths, strict=False))
     return start + (last if room is None else cut(last, room))
 

@@ -74,7 +74,7 @@ def show(as_json: bool) -> None:
         put_json([*map(_data, tokens), *map(_connection_data, connections)])
     elif tokens or connections:
         rows = [*map(_row, tokens), *map(_connection_row, connections)]
-        put(table(("NAME", "USER", "PROJECT", "BY", "SINCE", "REVOKED"), rows))
+        put(table(("NAME", "USER", "PROJECT", "BY", "SINCE", "REVOKED"), rows, may_miss=(4, 3, 2)))
     else:
         say(tr("There are no tokens yet. `sayso token add NAME` makes one."))
 

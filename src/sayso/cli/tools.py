@@ -60,7 +60,7 @@ def list_(as_json: bool) -> None:
         _say_untrusted(loaded.untrusted)
         return
     if tools:
-        put(table(("TOOL", "MODE", "SAY-SO", "WHAT IT DOES"), [_row(tool) for tool in tools]))
+        put(table(("TOOL", "MODE", "SAY-SO", "WHAT IT DOES"), [_row(tool) for tool in tools], may_miss=(1, 2)))
         if any(tool.leaf.approve != "never" for tool in tools):
             say("\n" + tr("SAY-SO: whether a person must allow a call before it runs. It is asked for in your inbox."))
     elif not loaded.untrusted:

@@ -247,7 +247,7 @@ def _list(config: Config, as_json: bool) -> None:
         put_json([_trusted_data(config, project) for project in projects])
     elif projects:
         rows = [row for project in projects for row in _rows(config, project)]
-        put(table(("SINCE", "STANDING", "FILE", "PROJECT"), rows))
+        put(table(("SINCE", "STANDING", "FILE", "PROJECT"), rows, may_miss=(0,)))
     else:
         say(tr("You trust no project's files. `sayso trust` shows what the project at hand brings."))
 
