@@ -229,6 +229,10 @@ def test_a_program_gets_every_ask_unless_it_wants_fewer_and_a_person_is_told_of_
     listing = home.run("list")
     assert listing.out.count("Question") == 100
     assert "… and more: --limit shows more than 100." in listing.err
+    every_one = home.run("list", "--all")
+    assert every_one.out.count("Question") == 130
+    assert "and more" not in every_one.err
+    assert home.run("list", "--all", "--limit", "7").out.count("Question") == 7
 
 
 def test_many_noisy_agents_are_counted_in_one_line(home: Home) -> None:

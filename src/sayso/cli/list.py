@@ -16,7 +16,7 @@ from sayso.cli.listing import run
     metavar="N",
     help="At most this many; else 100, and all with --json or --format.",
 )
-@declared.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
+@declared.option("--all", "every_one", is_flag=True, help="Show all there are, each of an agent that has many too.")
 @declared.option("--snoozed", is_flag=True, help="Show what you have put off instead, and when it comes back.")
 @declared.option("--count", is_flag=True, help="Print how many there are.")
 @declared.option("--format", "line", metavar="TEXT", help="Print a line like this for each ask.")

@@ -50,7 +50,7 @@ def run(
     config = settings()
     here = project_asked_for(config, project)
     is_read_by_a_program = bool(form) or line is not None
-    limit = most or (_EVERY_ONE if is_read_by_a_program else PAGE)
+    limit = most or (_EVERY_ONE if is_read_by_a_program or every_one else PAGE)
     if form and line is not None:
         raise InvalidInput([Problem(path="--format", text=f"give either this or --{form}, not both.")])
     if snoozed:
@@ -58,7 +58,7 @@ def run(
         return
     fewer = _all_of_them if every_one else without_crowds
     draw = _drawing(form, line, limit)  # before anything is said: it may be refused
-    looked_at = _EVERY_ONE if is_read_by_a_program else MOST_OPEN
+    looked_at = _EVERY_ONE if is_read_by_a_program or every_one else MOST_OPEN
     if watch:
         _watch(config, here, looked_at, draw or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
     asks = open_asks(config, here, looked_at)
