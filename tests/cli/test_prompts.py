@@ -76,7 +76,7 @@ def test_what_cannot_be_meant_is_asked_again(home: Home) -> None:
         terminal.reply("own words: ", '"9"')
         terminal.reply("y or n: ", "perhaps")
         terminal.expect("it takes yes or no")
-        terminal.reply("y or n: ", "No")
+        terminal.reply("y or n: ", "2")
         terminal.reply(SEND, "y")
         assert terminal.end() == 0
     assert home.answers(ask) == (Answer(question="1", text="9"), Answer(question="2", chosen=("no",)))

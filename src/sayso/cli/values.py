@@ -25,7 +25,8 @@ _LITERAL = re.compile(r'"(.+)"', re.DOTALL)
 _LONGEST_SLIP = 100
 _ALIKE = 0.8
 Reading = Callable[[Question, str], tuple[str, Option | None]]
-_WORDS_FOR = {"yes": YES, "y": YES, "true": YES, "no": NO, "n": NO, "false": NO}
+_WORDS_FOR = {"yes": YES, "y": YES, "true": YES, "1": YES, "no": NO, "n": NO, "false": NO, "2": NO}
+"""The numbers are those under which lists show the two."""
 _WORDS_IN = {"de": {"ja": YES, "nein": NO}}
 """No letter alone in another language: the j of a German yes lies beside the n of a no."""
 
