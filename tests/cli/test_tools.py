@@ -89,6 +89,15 @@ def _bounded() -> Iterator[range]:
     yield range(SECONDS * 5)
 
 
+def test_a_run_that_was_stopped_is_not_said_to_have_been_stopped_by_a_server(home: Home) -> None:
+    with running(home, "echo begun; exec sleep 1000") as (process, operation):
+        process.send_signal(signal.SIGTERM)
+        process.wait(SECONDS)
+    shown = home.run("ops", "show", operation.id)
+    assert "cancelled by `sayso tools run`, which was stopped" in shown.out
+    assert "server" not in shown.out
+
+
 def test_an_empty_project_is_told_what_there_is_to_begin_with(home: Home) -> None:
     ran = home.run("tools", "list")
     assert ran.code == 0

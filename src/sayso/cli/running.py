@@ -31,6 +31,7 @@ from sayso.running.capture import STREAMS
 from sayso.text import printable
 from sayso.toolfiles.catalog import CommandTool
 
+STOPPED_HERE = "`sayso tools run`, which was stopped"
 SHOWN_BYTES = 1 << 16
 
 
@@ -112,7 +113,7 @@ async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output
             return await asyncio.shield(job.end)
         finally:
             await telling.cancel()
-            await asyncio.shield(supervisor.stop())
+            await asyncio.shield(supervisor.stop(STOPPED_HERE))
 
 
 def _cancel_on_signal() -> None:

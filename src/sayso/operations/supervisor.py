@@ -185,11 +185,11 @@ class OperationSupervisor:
         whole = self.jobs.get(job.operation.parent, job)
         return not whole.operation.background
 
-    async def stop(self) -> None:
+    async def stop(self, by: str = STOPPED) -> None:
         """Cancel all that was begun here, and return when no process of it is left. What was only taken over goes on by
         itself."""
         process = self._store.bell().process
-        await self._drop([job for job in self.jobs.values() if job.operation.server == process], STOPPED)
+        await self._drop([job for job in self.jobs.values() if job.operation.server == process], by)
         await in_thread(self._starter.spawner.stop)
         await self._close()
 
