@@ -38,6 +38,8 @@ ALWAYS = Option(
     label="Allow this exact thing for the rest of the run",
     description="The same tool with the same input. Anything else is asked again.",
 )
+"""Where a run of Talk asks; a session in a terminal goes on after all runs that take part in it."""
+ALWAYS_HERE = replace(ALWAYS, label="Allow this exact thing for the rest of the session")
 
 PLAIN_NO = "The user did not allow this."
 """What a denial says that came without a word."""
@@ -122,7 +124,7 @@ def ask_for(
     # Over HTTP many conversations may share a token, and none of them has an end that we would hear of. Where the rules
     # say who has to agree, they agree to this alone.
     once = bool(asker.agent or ruled.quorum)
-    options = (ALLOW, DENY) if once else (ALLOW, DENY, ALWAYS)
+    options = (ALLOW, DENY) if once else (ALLOW, DENY, ALWAYS if asker.run else ALWAYS_HERE)
     question = Question(
         id=DECISION,
         text="May the agent do this?",

@@ -78,7 +78,7 @@ def test_an_input_that_a_person_changes_is_what_happens(site: GuardedPlace, pers
 def test_the_same_call_is_allowed_again_for_the_rest_of_the_session(site: GuardedPlace, person: Person) -> None:
     with site.guarded(person) as pipe:
         call = begin_write(pipe)
-        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
+        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the session")
         pipe.response(call)
         assert not pipe.response(begin_write(pipe))["result"].get("isError")
         other = begin_write(pipe, text="something else")
@@ -93,7 +93,7 @@ def test_a_rule_that_asks_since_then_counts_more_than_what_was_allowed_for_the_r
     rules.parent.mkdir(parents=True)
     with site.guarded(person) as pipe:
         call = begin_write(pipe)
-        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
+        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the session")
         pipe.response(call)
         for later in ('[[rule]]\nask = ["mcp__plain__write"]\n', "[[rule]]\nallow = 1\n"):
             rules.write_text(later)
@@ -111,7 +111,7 @@ def test_a_rule_that_asked_and_is_removed_asks_for_nothing_that_was_allowed_for_
     rules.write_text('[[rule]]\nask = ["mcp__plain__write"]\n')
     with site.guarded(person) as pipe:
         call = begin_write(pipe)
-        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
+        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the session")
         pipe.response(call)
         rules.unlink()
         assert not pipe.response(begin_write(pipe))["result"].get("isError")
@@ -127,7 +127,7 @@ def test_an_allow_for_the_session_does_not_stand_in_for_several_people(site: Gua
     rules.parent.mkdir(parents=True)
     with site.guarded(person) as pipe:
         call = begin_write(pipe)
-        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the run")
+        person.answer(wanted(person, "write")[0], "Allow this exact thing for the rest of the session")
         pipe.response(call)
         (site.stage / "made").unlink()
         rules.write_text('[[rule]]\nask = ["mcp__plain"]\nneed = 2\n')

@@ -28,7 +28,7 @@ from sayso.permissions.parts import parts_of
 from sayso.permissions.verdict import Decision, verdict_of
 
 CLAUDE = "claude-code"
-ALWAYS = "Allow this exact thing for the rest of the run"
+ALWAYS = "Allow this exact thing for the rest of the session"
 COMMAND = {"command": "rm -rf build", "description": "Clean up"}
 
 
