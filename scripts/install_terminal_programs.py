@@ -1,6 +1,8 @@
-"""Installs what the terminal tests drive, where we may: tmux, and the shells that complete commands beside bash.
+"""Installs programs of the system that the tests drive, where we may: tmux, the shells that complete commands beside
+bash, and some whose words the rules have to know as well as they do.
 
-Without tmux there are no terminal tests, and that is an error. Without one of the shells, its own test is skipped.
+Without tmux there are no terminal tests, and that is an error. Without one of the others, its own tests are skipped,
+but not where CI is set.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ import shutil
 import subprocess
 import sys
 
-PROGRAMS = ("tmux", "zsh", "fish")
+PROGRAMS = {"tmux": "tmux", "zsh": "zsh", "fish": "fish", "cmake": "cmake", "curl": "curl", "ssh": "openssh-client"}
+"""Each with its package where that has another name, as Debian calls it."""
 MANAGERS = {
     "apt-get": (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "--no-install-recommends"]),
     "dnf": (["dnf", "install", "-y", "-q"],),
@@ -21,7 +24,7 @@ MANAGERS = {
 
 
 def main() -> int:
-    missing = [program for program in PROGRAMS if not shutil.which(program)]
+    missing = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
     manager = next((each for each in MANAGERS if shutil.which(each) and (each == "brew" or os.geteuid() == 0)), None)
     if missing and manager:
         print(f"Installing {', '.join(missing)} with {manager}...", flush=True)
