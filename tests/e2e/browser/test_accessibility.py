@@ -365,6 +365,7 @@ NO_PAGES = {
     *SENT_TO,
     "/agents/{agent}/events",
     "/events",
+    "/proof",
     "/manifest.webmanifest",
     "/worker.js",
     "/favicon.ico",
