@@ -10,6 +10,7 @@ from tests.tui.test_permissions import shell, wanted
 from textual.widgets._toast import Toast
 
 from sayso.asks.model import State
+from sayso.tui.inbox import InboxScreen
 from sayso.tui.step import Step
 
 pytestmark = pytest.mark.anyio
@@ -18,8 +19,12 @@ SMALL, WIDE = (60, 20), (120, 30)
 LINES = [f"echo {number:02}" for number in range(40)]
 
 
-def lines_on(screen: str) -> set[str]:
-    return set(re.findall(r"echo \d\d", screen))
+async def lines_at_rest(anna: Person) -> set[str]:
+    """What can be read once notices have come and gone."""
+    before = ""
+    while before != (before := anna.screen()):
+        await anna.pilot.pause()
+    return set(re.findall(r"echo \d\d", before))
 
 
 @pytest.mark.parametrize("size", [SMALL, (40, 16), (80, 24), (24, 8)], ids=str)
@@ -31,9 +36,9 @@ async def test_every_line_of_what_is_allowed_has_been_on_the_screen_however_ofte
     async with place.inbox(size) as anna:
         await anna.open()
         for _ in range(80):
-            seen |= lines_on(anna.screen())
+            seen |= await lines_at_rest(anna)
             await anna.press("y")
-            seen |= lines_on(anna.screen())
+            seen |= await lines_at_rest(anna)
             if place.now(held).state is not State.PENDING:
                 break
             await anna.press("pagedown")
@@ -171,3 +176,16 @@ async def test_a_notice_keeps_the_field_that_is_typed_in(place: Place) -> None:
         await anna.type("orders")
         anna.app.notify("Something else has happened. " * 6, markup=False)
         await anna.sees("Something else", "orders")
+
+
+async def test_what_was_said_of_an_ask_goes_with_it(place: Place) -> None:
+    held = wanted(place, shell("\n".join(LINES)))
+    async with place.inbox(SMALL) as anna:
+        inbox = anna.app.screen
+        assert isinstance(inbox, InboxScreen)
+        await until(lambda: inbox._looked_at == held.ask.id, anna.screen)
+        await anna.press("y")
+        await anna.sees("Nothing was said")
+        place.desk.cancel(held.ask.id, anna.app.shared.settler)
+        await anna.sees("No questions.")
+        await anna.sees_not("Nothing was said")

@@ -180,7 +180,7 @@ async def test_an_option_of_a_permission_is_marked_by_its_number_and_not_by_spac
 async def test_a_part_that_is_cut_must_be_opened_before_it_can_be_allowed(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sayso.tui.programs._lend_terminal", lambda app, command: 1)
+    monkeypatch.setattr("sayso.tui.programs._lend_terminal", lambda *given: 1)
     held = wanted(place, shell("echo hello; " * 2_000 + "rm -rf ~"))
     async with place.inbox() as anna:
         await anna.open()

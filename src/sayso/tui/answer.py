@@ -359,7 +359,7 @@ class AnswerScreen(SettlingScreen):
 
     def _is_amid_words(self) -> bool:
         """Whether a key that would open something at a permission was one of words that were meant for elsewhere."""
-        return self.ask.is_permission and not self.meant()
+        return self.ask.is_permission and not self.apart()
 
     def action_other(self) -> None:
         if not self._is_amid_words():

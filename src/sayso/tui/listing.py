@@ -126,6 +126,8 @@ class ListingScreen(SaysoScreen[None]):
         if isinstance(before, Ask) and not was_first:
             self._follow(before)
         after = rows.item
+        if before and (after is None or before.id != after.id):
+            self.forget_warning()
         if before and after and before.id != after.id:
             self._came_by_itself, self._in_place_of = after.id, before.id
             if self.is_active:  # else it is new to the person when what is in front of it is gone

@@ -139,10 +139,14 @@ class Reflexes:
         return self.seen() and self._at >= self._drawn_at + REST
 
     def deliberate(self) -> bool:
-        """Whether it was also pressed for this alone: not held since something else, nor one of a burst, nor the end of
+        """Whether it was also pressed for this alone."""
+        return self.apart() and self.seen()
+
+    def apart(self) -> bool:
+        """Whether what is at work is a key by itself: not held since something else, nor one of a burst, nor the end of
         words that do nothing here."""
         self._idle = self._idle or self._in_words  # they go on
-        return self.seen() and not self._held and not self._crowded and not self._in_words
+        return not self._held and not self._crowded and not self._in_words
 
     @property
     def held(self) -> bool:

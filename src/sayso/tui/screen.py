@@ -214,11 +214,15 @@ class SaysoScreen(Screen[ScreenResultType]):
         """The same, once it is known what else came with it."""
         return await self.shared.reflexes.alone() or self._remind()
 
+    def apart(self) -> bool:
+        """Whether it is a key by itself, which is enough for what settles nothing."""
+        return self.shared.reflexes.apart() or self._remind()
+
     async def opens_dialog(self) -> bool:
         """Whether the key at work was meant to open a dialog: words that were meant for elsewhere must not, for those
         after it would go into its field, and be confirmed there."""
         with self.shared.typing.held():
-            return self.meant() and await self.meant_alone()
+            return self.apart() and await self.meant_alone()
 
     def seen(self) -> bool:
         """Whether it came when all of that could be read, which is enough for what can be taken back at once."""
