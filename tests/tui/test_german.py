@@ -37,7 +37,7 @@ async def test_a_permission_is_german_but_for_what_the_agent_wants(german: Place
     async with german.inbox((110, 40), translated=texts.translated) as anna:
         await anna.sees("Bash: git push erlauben?")
         await anna.open()
-        await anna.sees("1. Erlauben", "2. Verweigern", "Genau das für den Rest des Laufs erlauben")
+        await anna.sees("1. Erlauben", "2. Verweigern", "Genau das für den Rest der Sitzung erlauben")
         await anna.sees("Dasselbe Werkzeug mit derselben Eingabe.", "Mit einer Anmerkung oder stattdessen")
         assert WORDS & set(anna.screen().replace(".", " ").split()) == set()
 

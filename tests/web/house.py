@@ -39,6 +39,7 @@ from sayso.clock import now_ms
 from sayso.push.subscriptions import PushDesk
 from sayso.store import open_store
 from sayso.store.bell import Bell
+from sayso.waiting_room import WaitingRoom
 
 WAIT = 60.0
 """Seconds after which anything that has not happened never will."""
@@ -203,6 +204,7 @@ class House:
         for ask in self.desk.inbox(most=100_000):
             self.desk.cancel(ask.id, Settler(person="tests", surface="tests"))
         self.works.tidy()
+        WaitingRoom(self._store).clear()
 
     def session(self, user: str = USER) -> str:
         """A session's secret, without a browser."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ from typing import Any, TypeVar
 
 import psutil
 from playwright.sync_api import Locator, Page
+from tests.e2e.stdio.folders import PROGRAMS
+from tests.orphan import Orphan
 from tests.web.house import USER, WAIT, House, Reply, new_house
 
 from sayso.agents.desk import RunDesk
@@ -158,12 +161,19 @@ class Stage:
     def until_true(self, look: Callable[[], bool]) -> None:
         self.until(lambda: True if look() else None)
 
+    def _stop_as_a_person(self) -> None:
+        """No agent may, and whoever has started a server passes for one, as the tests have."""
+        place, pipe = self.house.place, subprocess.PIPE
+        options: dict[str, Any] = {"cwd": place.project, "env": place.environment, "text": True}
+        command = [str(PROGRAMS / "sayso"), "project", "stop"]
+        with Orphan(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, **options) as stopped:
+            stopped.wait(WAIT)
+
     def dismiss_all(self) -> None:
         """End the agents that are left, at work or waiting for a message: without a server they would stay."""
         left = [*self.runs.open_here(), *self.runs.resting_here()]
         if left:
-            stopped = self.house.place.run("project", "stop")
-            assert stopped.returncode == 0, stopped.stderr
+            self._stop_as_a_person()
             # One that was only about to be started ends once it was.
             self.until_true(lambda: not self.runs.open_here())
             assert all(wait(run.folder, PATIENCE) for run in left)
