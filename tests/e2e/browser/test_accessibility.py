@@ -14,6 +14,7 @@ from starlette.routing import Route
 from tests.asks.samples import permission_ask
 from tests.e2e.browser.conftest import SignIn, lasting_context, lasting_page
 from tests.e2e.browser.test_meant import permission
+from tests.e2e.clients.process import wait_until
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
 from tests.web.test_log import decide
 
@@ -463,6 +464,7 @@ def test_on_a_narrow_phone_or_in_large_text_words_are_neither_torn_nor_laid_over
     expect(page.get_by_role("link", name="Commands")).to_be_visible()
 
 
+SETTLES = 10.0
 CUT = """() => {
   const wide = document.documentElement.clientWidth;
   for (const row of document.querySelectorAll(".rows > .row")) row.style.contentVisibility = "visible";
@@ -515,6 +517,8 @@ def test_in_text_of_twice_the_size_nothing_is_cut_off_on_a_phone(
     show(house, page)
     expect(page.locator(".main-nav")).to_be_visible()
     assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") == 32
+    # What is still on its way is put in its place by scripts.
+    wait_until(lambda: page.evaluate(CUT) == [], SETTLES)
     assert page.evaluate(CUT) == []
 
 
