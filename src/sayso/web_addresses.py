@@ -46,7 +46,7 @@ def noted(config: Config, served: ServedAt) -> Iterator[None]:
     folder = config.web_addresses_dir
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for file, other in _notes(folder):
-        if not _listens(other):
+        if not is_anybody_there(other.inside):
             file.unlink(missing_ok=True)
     note = folder / f"{served.port}-{os.getpid()}.json"
     told = {"address": served.address, "inside": served.inside, "port": served.port}
@@ -85,7 +85,12 @@ def is_ours(address: str, proves: Proves) -> bool:
 def is_anybody_there(address: str) -> bool:
     """Whether anything listens at this address."""
     parts = urlsplit(address)
-    return _is_open(parts.hostname or "", parts.port or 80)
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or 80), _LISTENS_WITHIN).close()
+    except OSError as error:
+        # Who is too busy to take us in is there.
+        return isinstance(error, TimeoutError)
+    return True
 
 
 def plain_address(host: str) -> str:
@@ -104,16 +109,3 @@ def _notes(folder: Path) -> list[tuple[Path, ServedAt]]:
         with suppress(OSError, ValueError, TypeError):
             found.append((file.stat().st_mtime_ns, file, ServedAt(**json.loads(file.read_bytes()))))
     return [(file, served) for _, file, served in sorted(found, key=lambda each: each[0], reverse=True)]
-
-
-def _listens(served: ServedAt) -> bool:
-    return is_anybody_there(served.inside)
-
-
-def _is_open(host: str, port: int) -> bool:
-    try:
-        socket.create_connection((host, port), _LISTENS_WITHIN).close()
-    except OSError as error:
-        # Who is too busy to take us in is there.
-        return isinstance(error, TimeoutError)
-    return True
